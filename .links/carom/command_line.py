@@ -1,0 +1,1 @@
+../../face/command_line.py

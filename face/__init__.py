@@ -1,0 +1,65 @@
+"""carom: event-driven simulation of rigid bodies that hit each other several times at once.
+
+Every public name is importable from here. Names are loaded on first use, so that ``import carom``
+costs nothing and pyglet is touched only when a window or a picture is made.
+"""
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_ROOM_OF_NAME = {
+    **dict.fromkeys(
+        (
+            "Body",
+            "Box",
+            "Capsule",
+            "ConvexMesh",
+            "Cylinder",
+            "FileFormatError",
+            "HalfSpace",
+            "MassProperties",
+            "Material",
+            "Mesh",
+            "Scene",
+            "Sphere",
+        ),
+        "bodies",
+    ),
+    **dict.fromkeys(
+        (
+            "AnitescuPotra",
+            "ImpactLaw",
+            "ImpactOutcome",
+            "ImpactPath",
+            "ImpactProblem",
+            "ImpactStatus",
+            "OutcomeSet",
+            "SequentialReflection",
+        ),
+        "impact_laws",
+    ),
+    **dict.fromkeys(
+        ("ContactPatch", "Event", "RunStatus", "Simulator", "State", "Trajectory"),
+        "simulator",
+    ),
+    **dict.fromkeys(("DisplayError", "render", "view"), "viewer"),
+}
+_ROOMS = ("bodies", "demos", "impact_laws", "simulator", "viewer")
+
+__all__ = sorted(_ROOM_OF_NAME) + ["__version__"]  # noqa: PLE0605, RUF005
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOM_OF_NAME:
+        value = getattr(import_module(f".{_ROOM_OF_NAME[name]}", __name__), name)
+        globals()[name] = value
+        return value
+    if name in _ROOMS:
+        return import_module(f".{name}", __name__)
+    raise AttributeError(f"carom has no public name {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_ROOMS])
