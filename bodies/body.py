@@ -1,0 +1,124 @@
+"""A rigid body: a shape with mass, material and initial motion."""
+
+import math
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from . import checks
+from .material import Material
+from .shapes import HalfSpace, Shape
+from .tolerances import INERTIA_RELATIVE, ORIENTATION_NORM, ORIENTATION_ROUNDING
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """A rigid body.
+
+    Give exactly one of ``density`` [kg/m³] and ``mass`` [kg]; with ``mass``, ``inertia`` (3, 3) [kg m²] about
+    the centre of mass in body axes may follow, and is that of the uniform shape if left out. A fixed body
+    needs none of these: its ``mass`` and inertia are then infinite. A half-space must be fixed.
+
+    ``position`` (3,) [m] of the centre of mass, ``velocity`` (3,) [m/s] and ``angular_velocity`` (3,) [rad/s]
+    are in the world frame; ``orientation`` (4,) is the unit quaternion (w, x, y, z) from body to world.
+    All arrays are read-only. Raises ValueError or TypeError that names the field.
+    """
+
+    shape: Shape
+    _: KW_ONLY
+    density: float | None = None
+    mass: Any = None
+    inertia: Any = None
+    position: Any = (0.0, 0.0, 0.0)
+    orientation: Any = (1.0, 0.0, 0.0, 0.0)
+    velocity: Any = (0.0, 0.0, 0.0)
+    angular_velocity: Any = (0.0, 0.0, 0.0)
+    material: Material = field(default_factory=Material)
+    fixed: bool = False
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.shape, Shape):
+            raise TypeError(f"shape: expected a shape such as Sphere(0.1), got {type(self.shape).__name__}")
+        if not isinstance(self.material, Material):
+            raise TypeError(f"material: expected a Material, got {type(self.material).__name__}")
+        if self.name is not None and (not isinstance(self.name, str) or not self.name.strip()):
+            raise TypeError(f"name: expected a text that is not empty, got {self.name!r}")
+        assign = object.__setattr__
+        assign(self, "fixed", checks.flag("fixed", self.fixed))
+        for name in ("position", "velocity", "angular_velocity"):
+            assign(self, name, checks.array(name, getattr(self, name), (3,)))
+        assign(self, "orientation", _unit_quaternion(self.orientation))
+        if self.fixed and (self.velocity.any() or self.angular_velocity.any()):
+            raise ValueError("velocity: expected zero for a fixed body, which never moves")
+        mass, inertia = self._checked_mass()
+        assign(self, "mass", mass)
+        inertia.setflags(write=False)
+        assign(self, "inertia", inertia)
+
+    def _checked_mass(self) -> tuple[float, np.ndarray]:
+        if isinstance(self.shape, HalfSpace):
+            if not self.fixed:
+                raise ValueError("fixed: expected True for a body of shape HalfSpace, got False")
+            for name in ("density", "mass", "inertia"):
+                if getattr(self, name) is not None:
+                    raise ValueError(f"{name}: expected none for a HalfSpace, which is unbounded")
+        if self.density is not None and self.mass is not None:
+            raise ValueError("density, mass: expected exactly one of the two, got both")
+        if self.inertia is not None and self.mass is None:
+            raise ValueError("inertia: expected together with mass, got it without")
+        if self.density is not None:
+            density = checks.number("density", self.density, above=0.0)
+            object.__setattr__(self, "density", density)
+            properties = self.shape.mass_properties(density)
+            return properties.mass, np.array(properties.inertia)
+        if self.mass is not None:
+            mass = checks.number("mass", self.mass, above=0.0)
+            if self.inertia is not None:
+                return mass, _checked_inertia(self.inertia)
+            return mass, mass * self.shape.unit_mass_inertia()
+        if self.fixed:
+            return math.inf, np.diag([math.inf] * 3)
+        raise ValueError(
+            "density, mass: expected exactly one of the two for a body that can move, got neither"
+        )
+
+    @property
+    def inverse_mass(self) -> float:
+        """1/mass [1/kg], zero for a fixed body."""
+        return 0.0 if self.fixed else 1.0 / self.mass
+
+    def __repr__(self) -> str:
+        kind = "fixed" if self.fixed else f"mass={self.mass:g}"
+        return f"Body({type(self.shape).__name__}, {kind}, name={self.name!r})"
+
+
+def _unit_quaternion(value: Any) -> np.ndarray:
+    quaternion = checks.array("orientation", value, (4,))
+    length = float(np.linalg.norm(quaternion))
+    if not abs(length - 1.0) <= ORIENTATION_NORM:
+        raise ValueError(
+            f"orientation: expected a unit quaternion (w, x, y, z), got one of length {length:.9g}"
+        )
+    if abs(float(quaternion @ quaternion) - 1.0) > ORIENTATION_ROUNDING:
+        quaternion = quaternion / length
+        quaternion.setflags(write=False)
+    return quaternion
+
+
+def _checked_inertia(value: Any) -> np.ndarray:
+    inertia = checks.array("inertia", value, (3, 3))
+    allowed = INERTIA_RELATIVE * float(np.abs(inertia).max())
+    if np.abs(inertia - inertia.T).max() > allowed:
+        raise ValueError(f"inertia: expected a symmetric matrix, got {inertia.tolist()}")
+    inertia = 0.5 * (inertia + inertia.T)
+    moments = np.linalg.eigvalsh(inertia)
+    if not moments[0] > 0.0:
+        raise ValueError(f"inertia: expected positive principal moments, got {moments.tolist()}")
+    if moments[0] + moments[1] < moments[2] - allowed:
+        raise ValueError(
+            "inertia: expected that no principal moment exceeds the sum of the other two "
+            f"(no distribution of mass does otherwise), got {moments.tolist()}"
+        )
+    return inertia

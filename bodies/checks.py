@@ -1,0 +1,55 @@
+"""Checks of input where it enters: each names the field, what was expected and what came."""
+
+import math
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+
+def number(field: str, value: Any, *, minimum: float = -math.inf, above: float | None = None) -> float:
+    """A finite real number of at least ``minimum`` (or strictly above ``above``) as float."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real | np.floating | np.integer):
+        raise TypeError(f"{field}: expected a number, got {_shown(value)}")
+    result = float(value)
+    if not math.isfinite(result):
+        raise ValueError(f"{field}: expected a finite number, got {result}")
+    if above is not None and not result > above:
+        raise ValueError(f"{field}: expected a number greater than {above:g}, got {result:g}")
+    if result < minimum:
+        raise ValueError(f"{field}: expected a number of at least {minimum:g}, got {result:g}")
+    return result
+
+
+def array(field: str, value: Any, shape: tuple[int | None, ...]) -> np.ndarray:
+    """A read-only float64 copy of ``value`` with the given shape (None: any length) and finite entries."""
+    expected = "(" + ", ".join("n" if length is None else str(length) for length in shape) + ")"
+    try:
+        raw = np.asarray(value)
+    except ValueError:
+        raise ValueError(
+            f"{field}: expected numbers of shape {expected}, got rows of unequal length"
+        ) from None
+    if raw.dtype.kind not in "fiu":
+        raise TypeError(f"{field}: expected numbers of shape {expected}, got {_shown(value)}")
+    if raw.ndim != len(shape) or any(
+        length is not None and length != got for length, got in zip(shape, raw.shape, strict=True)
+    ):
+        raise ValueError(f"{field}: expected shape {expected}, got {raw.shape}")
+    result = np.array(raw, dtype=np.float64, order="C")
+    if not np.isfinite(result).all():
+        raise ValueError(f"{field}: expected finite numbers, got NaN or infinity")
+    result.setflags(write=False)
+    return result
+
+
+def flag(field: str, value: Any) -> bool:
+    """True or False, and nothing that merely counts as such."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{field}: expected True or False, got {_shown(value)}")
+    return bool(value)
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return f"{text if len(text) <= 60 else text[:57] + '...'} ({type(value).__name__})"

@@ -1,0 +1,209 @@
+"""Convex polyhedra with merged faces, and exact volume integrals of closed triangle meshes."""
+
+from collections import defaultdict
+
+import numpy as np
+
+from .tolerances import COPLANAR_DISTANCE, FLAT_THICKNESS, MERGE_DISTANCE
+
+
+def convex_polyhedron(points: np.ndarray, name: str) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Corners (V, 3) of the convex hull of points (n, 3), and its faces.
+
+    Faces are index arrays into the corners, counter-clockwise seen from outside; coplanar triangles are one
+    face. ``name`` begins the message of the ValueError raised for points that enclose no volume.
+    """
+    from scipy.spatial import ConvexHull, QhullError
+
+    points = np.unique(points + 0.0, axis=0)
+    flat = f"{name} is flat: its points lie in a plane, so it encloses no volume"
+    if len(points) < 4:
+        raise ValueError(flat)
+    center = points.mean(axis=0)
+    size = float(np.abs(points - center).max())
+    scaled = (points - center) / size
+    directions = np.linalg.svd(scaled, full_matrices=False)[2]
+    if np.ptp(scaled @ directions[2]) < FLAT_THICKNESS:
+        raise ValueError(flat)
+    scaled = _without_near_duplicates(scaled)
+    try:
+        hull = ConvexHull(scaled)
+    except QhullError as error:
+        reason = str(error).strip().splitlines()[0]
+        raise ValueError(f"{name} has no convex hull that can be computed ({reason})") from None
+    for tolerance in (COPLANAR_DISTANCE, 0.0):
+        polygons = _merged_faces(scaled, hull, tolerance)
+        kept, polygons = _renumbered(polygons)
+        corners = scaled[kept]
+        try:
+            check_polyhedron(corners, polygons)
+        except ValueError:
+            continue
+        return corners * size + center, polygons
+    raise ValueError(
+        f"{name} has no convex hull that can be told from rounding: remove near-duplicate points"
+    )
+
+
+def check_polyhedron(corners: np.ndarray, polygons: list[np.ndarray]) -> None:
+    """ValueError unless the faces close up into one convex polyhedron, each seen counter-clockwise."""
+    directed: set[tuple[int, int]] = set()
+    for polygon in polygons:
+        if len(polygon) < 3 or polygon.min() < 0 or polygon.max() >= len(corners):
+            raise ValueError("hull: a face has fewer than three corners or names an unknown one")
+        directed.update(zip(polygon.tolist(), np.roll(polygon, -1).tolist(), strict=True))
+    count = sum(len(polygon) for polygon in polygons)
+    if len(directed) != count or any((end, start) not in directed for start, end in directed):
+        raise ValueError("hull: its faces do not close")
+    if len(corners) - count // 2 + len(polygons) != 2:
+        raise ValueError("hull: its faces are not those of one solid")
+    size = float(np.abs(corners - corners.mean(axis=0)).max())
+    for polygon in polygons:
+        outline = corners[polygon]
+        normal = polygon_normal(outline)
+        if ((corners - outline.mean(axis=0)) @ normal).max() > 4.0 * COPLANAR_DISTANCE * size:
+            raise ValueError("hull: it is not convex")
+
+
+def polygon_normal(outline: np.ndarray) -> np.ndarray:
+    """Unit normal (3,) of a polygon (k, 3) that is counter-clockwise seen from the normal's side."""
+    arms = outline - outline.mean(axis=0)
+    normal = np.cross(arms, np.roll(arms, -1, axis=0)).sum(axis=0)
+    length = np.linalg.norm(normal)
+    if not length > 0.0:
+        raise ValueError("hull: a face has no area")
+    return normal / length + 0.0
+
+
+def fan_triangles(polygons: list[np.ndarray]) -> np.ndarray:
+    """Triangles (F, 3) of convex polygons, wound as these are."""
+    return np.array(
+        [
+            (polygon[0], polygon[k], polygon[k + 1])
+            for polygon in polygons
+            for k in range(1, len(polygon) - 1)
+        ],
+        dtype=np.int64,
+    )
+
+
+def integrals(vertices: np.ndarray, triangles: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+    """Volume, centroid (3,) and inertia (3, 3) about it at density one, of a closed outward mesh.
+
+    Exact sums over the tetrahedra between a reference point and the triangles. The second moments are taken
+    about the centroid itself, so no parallel-axis difference of large numbers loses digits.
+    """
+    reference = vertices.mean(axis=0)
+    volume = 0.0
+    for _ in range(2):
+        a, b, c = np.moveaxis(vertices[triangles] - reference, 1, 0)
+        six_volumes = np.einsum("ij,ij->i", a, np.cross(b, c))
+        volume = float(six_volumes.sum()) / 6.0
+        if not volume > 0.0:
+            return volume, reference, np.zeros((3, 3))
+        reference = reference + (six_volumes @ (a + b + c)) / (24.0 * volume)
+    a, b, c = np.moveaxis(vertices[triangles] - reference, 1, 0)
+    six_volumes = np.einsum("ij,ij->i", a, np.cross(b, c))
+    second = np.zeros((3, 3))
+    for corner in (a, b, c, a + b + c):
+        second += (six_volumes[:, None] * corner).T @ corner / 120.0
+    second = 0.5 * (second + second.T)
+    return volume, reference, np.trace(second) * np.eye(3) - second
+
+
+def solid_problem(triangles: np.ndarray) -> str | None:
+    """Why triangles (F, 3) bound no solid, to follow the mesh's name; None if they do."""
+    edges = triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
+    _, uses = np.unique(np.sort(edges, axis=1), axis=0, return_counts=True)
+    if (uses == 1).any():
+        return f"is open: {int((uses == 1).sum())} of its edges border one face only"
+    if (uses % 2).any():
+        return "is not closed: some edges border an odd number of faces"
+    forward = edges[:, 0] < edges[:, 1]
+    _, balance = np.unique(np.sort(edges, axis=1), axis=0, return_inverse=True)
+    if np.bincount(balance.reshape(-1), weights=np.where(forward, 1.0, -1.0)).any():
+        return "is wound inconsistently: neighbouring faces disagree about the outside"
+    return None
+
+
+def _without_near_duplicates(points: np.ndarray) -> np.ndarray:
+    from scipy.spatial import cKDTree
+
+    pairs = cKDTree(points).query_pairs(MERGE_DISTANCE, output_type="ndarray")
+    dropped = np.zeros(len(points), dtype=bool)
+    for first, second in pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]:
+        if not dropped[first]:
+            dropped[second] = True
+    return points[~dropped]
+
+
+def _merged_faces(points: np.ndarray, hull, tolerance: float) -> list[np.ndarray]:
+    """Outlines of the groups of coplanar triangles, without the points that are corners of no solid angle."""
+    simplices, neighbours = hull.simplices, hull.neighbors
+    corner = points[simplices]
+    normals = np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0])
+    area = np.linalg.norm(normals, axis=1)
+    inside = points[np.unique(simplices)].mean(axis=0)
+    group = np.full(len(simplices), -1)
+    seeds: list[np.ndarray] = []
+    # From the largest triangle down: the planes of large triangles are the exact ones, slivers join them.
+    for seed in np.argsort(-area, kind="stable"):
+        if group[seed] >= 0:
+            continue
+        normal = normals[seed] / area[seed] if area[seed] > 0.0 else hull.equations[seed, :3]
+        if (corner[seed].mean(axis=0) - inside) @ normal < 0.0:
+            normal = -normal
+        height = float(corner[seed, 0] @ normal)
+        label = len(seeds)
+        seeds.append(normal)
+        group[seed] = label
+        waiting = [seed]
+        while waiting:
+            for neighbour in neighbours[waiting.pop()]:
+                if group[neighbour] >= 0:
+                    continue
+                if np.abs(corner[neighbour] @ normal - height).max() <= tolerance:
+                    group[neighbour] = label
+                    waiting.append(neighbour)
+
+    links: list[dict[int, list[int]]] = [defaultdict(list) for _ in seeds]
+    for face, (corners, around) in enumerate(zip(simplices.tolist(), neighbours.tolist(), strict=True)):
+        for opposite, neighbour in enumerate(around):
+            if group[neighbour] != group[face]:
+                first, second = (corners[k] for k in range(3) if k != opposite)
+                links[group[face]][first].append(second)
+                links[group[face]][second].append(first)
+    faces_at: dict[int, int] = defaultdict(int)
+    for link in links:
+        for vertex in link:
+            faces_at[vertex] += 1
+
+    polygons = []
+    for normal, link in zip(seeds, links, strict=True):
+        outline = [vertex for vertex in _cycle(link) if faces_at[vertex] >= 3]
+        if len(outline) < 3:
+            continue
+        arms = points[outline] - points[outline].mean(axis=0)
+        if np.cross(arms, np.roll(arms, -1, axis=0)).sum(axis=0) @ normal < 0.0:
+            outline.reverse()
+        polygons.append(np.array(outline))
+    return polygons
+
+
+def _cycle(link: dict[int, list[int]]) -> list[int]:
+    """The vertices of a closed outline in order; incomplete if it is no single cycle."""
+    start = min(link)
+    outline, previous, current = [start], -1, start
+    while True:
+        onward = [vertex for vertex in link[current] if vertex != previous]
+        if not onward or len(outline) > len(link):
+            return outline
+        previous, current = current, onward[0]
+        if current == start:
+            return outline
+        outline.append(current)
+
+
+def _renumbered(polygons: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
+    kept = np.unique(np.concatenate(polygons)) if polygons else np.empty(0, dtype=np.int64)
+    return kept, [np.searchsorted(kept, polygon) for polygon in polygons]

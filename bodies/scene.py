@@ -1,0 +1,239 @@
+"""The scene: bodies, gravity, and the materials of pairs."""
+
+import copy
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from . import checks
+from .body import Body
+from .material import Material, combine
+from .shapes import Box, Capsule, ConvexMesh, Cylinder, HalfSpace, MassProperties, Mesh, Shape, Sphere
+
+_NAME_STEMS = {
+    Sphere: "sphere",
+    Box: "box",
+    Capsule: "capsule",
+    Cylinder: "cylinder",
+    HalfSpace: "half-space",
+    ConvexMesh: "convex-mesh",
+    Mesh: "mesh",
+}
+_DESCRIPTION_VERSION = 1
+
+
+class Scene:
+    """Bodies, indexed in the order added, under uniform ``gravity`` (3,) [m/s²] in the world frame."""
+
+    def __init__(self, gravity: Any = (0.0, 0.0, -9.81)) -> None:
+        self.gravity: np.ndarray = checks.array("gravity", gravity, (3,))
+        self._bodies: list[Body] = []
+        self._added: list[Body] = []
+        self._index_of_name: dict[str, int] = {}
+        self._pair_materials: dict[tuple[int, int], Material] = {}
+
+    @property
+    def bodies(self) -> tuple[Body, ...]:
+        """All bodies, in the order added; every one has a name."""
+        return tuple(self._bodies)
+
+    def __len__(self) -> int:
+        return len(self._bodies)
+
+    def add(self, body: Body) -> Body:
+        """Add a body and return it; one without a name is returned as a copy named like ``sphere-0``."""
+        if not isinstance(body, Body):
+            raise TypeError(f"body: expected a Body, got {type(body).__name__}")
+        added = body
+        if body.name is None:
+            stem = _NAME_STEMS.get(type(body.shape), "body")
+            name = next(f"{stem}-{k}" for k in count() if f"{stem}-{k}" not in self._index_of_name)
+            added = copy.copy(body)
+            object.__setattr__(added, "name", name)
+        if added.name in self._index_of_name:
+            raise ValueError(f"name: expected one that is not in the scene yet, got {added.name!r} again")
+        self._index_of_name[str(added.name)] = len(self._bodies)
+        self._bodies.append(added)
+        self._added.append(body)
+        return added
+
+    def index(self, body: Body | str | int) -> int:
+        """Index of a body, given itself (as added or as returned by ``add``), its name, or its index."""
+        if isinstance(body, str):
+            if body not in self._index_of_name:
+                known = ", ".join(self._index_of_name) or "none"
+                raise ValueError(f"body: no body is named {body!r}; known are: {known}")
+            return self._index_of_name[body]
+        if isinstance(body, int | np.integer) and not isinstance(body, bool):
+            if not 0 <= body < len(self._bodies):
+                raise ValueError(f"body: expected an index below {len(self._bodies)}, got {body}")
+            return int(body)
+        if not isinstance(body, Body):
+            raise TypeError(f"body: expected a Body, a name or an index, got {type(body).__name__}")
+        for k, known_body in enumerate(self._bodies):
+            if known_body is body:
+                return k
+        found = [k for k, original in enumerate(self._added) if original is body]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise ValueError("body: it was added several times; use what add() returned")
+        raise ValueError(f"body: {body!r} is not in the scene")
+
+    def set_pair_material(
+        self, first: Body | str | int, second: Body | str | int, material: Material
+    ) -> None:
+        """Let contacts between two bodies have this material instead of the mean of theirs."""
+        if not isinstance(material, Material):
+            raise TypeError(f"material: expected a Material, got {type(material).__name__}")
+        i, j = sorted((self.index(first), self.index(second)))
+        if i == j:
+            raise ValueError("second: expected another body than the first, got the same one")
+        self._pair_materials[i, j] = material
+
+    def pair_material(self, i: Body | str | int, j: Body | str | int) -> Material:
+        """Material of contacts between two bodies."""
+        first, second = sorted((self.index(i), self.index(j)))
+        override = self._pair_materials.get((first, second))
+        return override or combine(self._bodies[first].material, self._bodies[second].material)
+
+    def describe(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """All of the scene as JSON-able data and arrays (the meshes'); ``from_description`` is the inverse.
+
+        JSON numbers as Python writes them read back to the same bits.
+        """
+        arrays: dict[str, np.ndarray] = {}
+        shapes: list[dict[str, Any]] = []
+        shape_index: dict[Shape, int] = {}
+        bodies = []
+        for body in self._bodies:
+            if body.shape not in shape_index:
+                shape_index[body.shape] = len(shapes)
+                shapes.append(_describe_shape(body.shape, f"shape_{len(shapes)}", arrays))
+            given = body.mass if np.isfinite(body.mass) else None
+            bodies.append(
+                {
+                    "name": body.name,
+                    "shape": shape_index[body.shape],
+                    "fixed": body.fixed,
+                    "density": body.density,
+                    "mass": given,
+                    "inertia": None if given is None else body.inertia.tolist(),
+                    "position": body.position.tolist(),
+                    "orientation": body.orientation.tolist(),
+                    "velocity": body.velocity.tolist(),
+                    "angular_velocity": body.angular_velocity.tolist(),
+                    "material": _describe_material(body.material),
+                }
+            )
+        meta = {
+            "version": _DESCRIPTION_VERSION,
+            "gravity": self.gravity.tolist(),
+            "shapes": shapes,
+            "bodies": bodies,
+            "pair_materials": [
+                {"bodies": list(pair), "material": _describe_material(material)}
+                for pair, material in sorted(self._pair_materials.items())
+            ],
+        }
+        return meta, arrays
+
+    @classmethod
+    def from_description(cls, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> "Scene":
+        """The scene that ``describe`` wrote, equal bit for bit; ValueError for anything else."""
+        try:
+            version = meta["version"]
+            if version != _DESCRIPTION_VERSION:
+                raise ValueError(f"version: expected {_DESCRIPTION_VERSION}, got {version!r}")
+            scene = cls(gravity=meta["gravity"])
+            shapes = [_restored_shape(shape, arrays) for shape in meta["shapes"]]
+            for entry in meta["bodies"]:
+                scene.add(_restored_body(entry, shapes))
+            for entry in meta["pair_materials"]:
+                first, second = entry["bodies"]
+                scene.set_pair_material(first, second, Material(**entry["material"]))
+        except (KeyError, IndexError, TypeError, AttributeError) as error:
+            raise ValueError(
+                f"scene description: an entry is missing or malformed ({type(error).__name__}: {error})"
+            ) from None
+        return scene
+
+
+def _describe_material(material: Material) -> dict[str, float]:
+    return {"friction": material.friction, "restitution": material.restitution}
+
+
+def _restored_body(entry: dict[str, Any], shapes: list[Shape]) -> Body:
+    body = Body(
+        shapes[entry["shape"]],
+        mass=entry["mass"],
+        inertia=entry["inertia"],
+        position=entry["position"],
+        orientation=entry["orientation"],
+        velocity=entry["velocity"],
+        angular_velocity=entry["angular_velocity"],
+        material=Material(**entry["material"]),
+        fixed=entry["fixed"],
+        name=entry["name"],
+    )
+    if entry["density"] is not None:
+        # Mass and inertia came as written, since a newer numpy may round their sums differently.
+        object.__setattr__(body, "density", checks.number("density", entry["density"], above=0.0))
+    return body
+
+
+def _describe_shape(shape: Shape, key: str, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+    match shape:
+        case Sphere():
+            return {"kind": "sphere", "radius": shape.radius}
+        case Box():
+            return {"kind": "box", "lengths": list(shape.lengths)}
+        case Capsule():
+            return {"kind": "capsule", "radius": shape.radius, "length": shape.length}
+        case Cylinder():
+            return {"kind": "cylinder", "radius": shape.radius, "length": shape.length}
+        case HalfSpace():
+            return {"kind": "half-space", "normal": shape.normal.tolist(), "offset": shape.offset}
+        case ConvexMesh():
+            arrays[f"{key}_vertices"] = shape.vertices
+            arrays[f"{key}_polygon_sizes"] = np.array([len(p) for p in shape.polygons], dtype=np.int64)
+            arrays[f"{key}_polygons"] = np.array([i for p in shape.polygons for i in p], dtype=np.int64)
+            return {"kind": "convex-mesh", "arrays": key, "center_of_mass": shape.center_of_mass.tolist()}
+        case Mesh():
+            arrays[f"{key}_vertices"] = shape.vertices
+            arrays[f"{key}_triangles"] = shape.triangles
+            given = shape.given_mass_properties
+            return {
+                "kind": "mesh",
+                "arrays": key,
+                "center_of_mass": shape.center_of_mass.tolist(),
+                "given": None if given is None else {"mass": given.mass, "inertia": given.inertia.tolist()},
+            }
+    raise TypeError(f"shape: {type(shape).__name__} cannot be written to a description")
+
+
+def _restored_shape(entry: dict[str, Any], arrays: dict[str, np.ndarray]) -> Shape:
+    kind = entry["kind"]
+    match kind:
+        case "sphere":
+            return Sphere(entry["radius"])
+        case "box":
+            return Box(tuple(entry["lengths"]))
+        case "capsule":
+            return Capsule(entry["radius"], entry["length"])
+        case "cylinder":
+            return Cylinder(entry["radius"], entry["length"])
+        case "half-space":
+            return HalfSpace(entry["normal"], entry["offset"])
+        case "convex-mesh":
+            key = entry["arrays"]
+            ends = np.cumsum(arrays[f"{key}_polygon_sizes"])
+            polygons = np.split(arrays[f"{key}_polygons"], ends[:-1])
+            return ConvexMesh.restored(arrays[f"{key}_vertices"], polygons, entry["center_of_mass"])
+        case "mesh":
+            key, center = entry["arrays"], entry["center_of_mass"]
+            given = entry["given"]
+            properties = None if given is None else MassProperties(given["mass"], given["inertia"], center)
+            return Mesh.restored(arrays[f"{key}_vertices"], arrays[f"{key}_triangles"], center, properties)
+    raise ValueError(f"scene description: unknown shape kind {kind!r}")

@@ -1,0 +1,522 @@
+"""Shapes and their mass properties.
+
+Body frame: origin at the centre of mass, axes as in the shape or file. Lengths in metres, densities in
+kg/m³, inertias in kg m² about the centre of mass in body axes.
+
+Every shape has ``mass_properties(density)``, ``unit_mass_inertia()``, ``bounding_radius`` and ``surface()``.
+Sphere, Capsule, Box and ConvexMesh also have ``core()``: points (k, 3) and a radius, the shape being the
+convex hull of the points grown by the radius. Box and ConvexMesh have ``faces()``: flat polygons, as indices
+into the core's points counter-clockwise seen from outside, and their outward unit normals (F, 3).
+"""
+
+import math
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from . import checks, hull
+from .mesh_files import load_mesh, merge_vertices
+
+SURFACE_SEGMENTS = 48
+"""Straight pieces to a full circle in the surface of a curved shape."""
+
+
+@dataclass(frozen=True, eq=False)
+class MassProperties:
+    """Mass [kg], inertia (3, 3) [kg m²] about the centre of mass, and that centre (3,) [m].
+
+    ``center_of_mass`` is in the coordinates in which a mesh was given, zero for the other shapes.
+    """
+
+    mass: float
+    inertia: np.ndarray
+    center_of_mass: np.ndarray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mass", checks.number("mass", self.mass, above=0.0))
+        object.__setattr__(self, "inertia", checks.array("inertia", self.inertia, (3, 3)))
+        center = checks.array("center_of_mass", self.center_of_mass, (3,))
+        object.__setattr__(self, "center_of_mass", center)
+
+
+class Shape:
+    """Base of all shapes; see the module's docstring for what each has."""
+
+    @property
+    def center_of_mass(self) -> np.ndarray:
+        """Centre of mass (3,) in the coordinates the shape was given in; the body frame's origin is there."""
+        return _read_only(np.zeros(3))
+
+    @property
+    def volume(self) -> float:
+        """Enclosed volume [m³]."""
+        raise NotImplementedError
+
+    @property
+    def bounding_radius(self) -> float:
+        """Radius of a ball about the body frame's origin that holds the shape [m]."""
+        raise NotImplementedError
+
+    def unit_mass_inertia(self) -> np.ndarray:
+        """Inertia (3, 3) of the uniform solid, divided by its mass [m²]."""
+        raise NotImplementedError
+
+    def mass_properties(self, density: float) -> MassProperties:
+        """Mass, inertia and centre of mass of the uniform solid of ``density`` [kg/m³]."""
+        mass = checks.number("density", density, above=0.0) * self.volume
+        return MassProperties(mass, mass * self.unit_mass_inertia(), self.center_of_mass)
+
+    def surface(self) -> tuple[np.ndarray, np.ndarray]:
+        """Vertices (V, 3) and outward triangles (F, 3) in the body frame; curved shapes are tessellated."""
+        raise NotImplementedError
+
+    def core(self) -> tuple[np.ndarray, float]:
+        """Points (k, 3) in the body frame and radius [m]; TypeError for a shape that has no such form."""
+        raise TypeError(
+            f"{type(self).__name__} is not a convex hull of finitely many points grown by a radius"
+        )
+
+    def faces(self) -> tuple[list[np.ndarray], np.ndarray]:
+        """Polygons and normals (F, 3) of a polyhedron; TypeError for other shapes."""
+        raise TypeError(f"{type(self).__name__} is not a convex polyhedron: it has no flat faces")
+
+
+@dataclass(frozen=True)
+class Sphere(Shape):
+    """A ball of ``radius`` [m]."""
+
+    radius: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "radius", checks.number("radius", self.radius, above=0.0))
+
+    @property
+    def volume(self) -> float:
+        return 4.0 / 3.0 * math.pi * self.radius**3
+
+    @property
+    def bounding_radius(self) -> float:
+        return self.radius
+
+    def unit_mass_inertia(self) -> np.ndarray:
+        return 0.4 * self.radius**2 * np.eye(3)
+
+    def surface(self) -> tuple[np.ndarray, np.ndarray]:
+        angle = np.linspace(0.0, math.pi, SURFACE_SEGMENTS // 2 + 1)[1:-1]
+        return _revolved(self.radius * np.sin(angle), -self.radius * np.cos(angle), -self.radius, self.radius)
+
+    def core(self) -> tuple[np.ndarray, float]:
+        return _read_only(np.zeros((1, 3))), self.radius
+
+
+@dataclass(frozen=True)
+class Box(Shape):
+    """A cuboid with full edge ``lengths`` (lx, ly, lz) [m] along the body axes.
+
+    Corner ``4*(x > 0) + 2*(y > 0) + (z > 0)`` of ``core()`` is the one with these signs.
+    """
+
+    lengths: tuple[float, float, float]
+
+    def __post_init__(self) -> None:
+        values = checks.array("lengths", self.lengths, (3,))
+        if not (values > 0.0).all():
+            raise ValueError(f"lengths: expected three numbers greater than 0, got {values.tolist()}")
+        object.__setattr__(self, "lengths", tuple(values.tolist()))
+
+    @property
+    def volume(self) -> float:
+        return math.prod(self.lengths)
+
+    @property
+    def bounding_radius(self) -> float:
+        return 0.5 * math.hypot(*self.lengths)
+
+    def unit_mass_inertia(self) -> np.ndarray:
+        x, y, z = (length**2 for length in self.lengths)
+        return np.diag([y + z, x + z, x + y]) / 12.0
+
+    def surface(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.core()[0], hull.fan_triangles(self.faces()[0])
+
+    def core(self) -> tuple[np.ndarray, float]:
+        x, y, z = (0.5 * length for length in self.lengths)
+        corners = [(sx * x, sy * y, sz * z) for sx in (-1, 1) for sy in (-1, 1) for sz in (-1, 1)]
+        return _read_only(np.array(corners)), 0.0
+
+    def faces(self) -> tuple[list[np.ndarray], np.ndarray]:
+        corners = ((4, 6, 7, 5), (0, 1, 3, 2), (2, 3, 7, 6), (0, 4, 5, 1), (1, 5, 7, 3), (0, 2, 6, 4))
+        normals = np.kron(np.eye(3), [[1.0], [-1.0]]) + 0.0
+        return [_read_only(np.array(corner)) for corner in corners], _read_only(normals)
+
+
+@dataclass(frozen=True)
+class Capsule(Shape):
+    """A cylinder of ``radius`` and ``length`` [m] along z with half-ball caps, which ``length`` excludes."""
+
+    radius: float
+    length: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "radius", checks.number("radius", self.radius, above=0.0))
+        object.__setattr__(self, "length", checks.number("length", self.length, above=0.0))
+
+    @property
+    def volume(self) -> float:
+        return math.pi * self.radius**2 * (self.length + 4.0 / 3.0 * self.radius)
+
+    @property
+    def bounding_radius(self) -> float:
+        return self.radius + 0.5 * self.length
+
+    def unit_mass_inertia(self) -> np.ndarray:
+        r, h = self.radius, self.length
+        # Shares of the mass in the cylinder and in the two caps; a cap's own centre is 3r/8 from its base.
+        cylinder = h / (h + 4.0 / 3.0 * r)
+        caps = (4.0 / 3.0 * r) / (h + 4.0 / 3.0 * r)
+        along = cylinder * 0.5 * r**2 + caps * 0.4 * r**2
+        across = cylinder * (h**2 / 12.0 + r**2 / 4.0) + caps * (0.4 * r**2 + h**2 / 4.0 + 0.375 * h * r)
+        return np.diag([across, across, along])
+
+    def surface(self) -> tuple[np.ndarray, np.ndarray]:
+        angle = np.linspace(0.0, 0.5 * math.pi, SURFACE_SEGMENTS // 4 + 1)[1:]
+        ring, rise = self.radius * np.sin(angle), self.radius * np.cos(angle)
+        top = 0.5 * self.length
+        height = np.concatenate([-top - rise, (top + rise)[::-1]])
+        return _revolved(np.concatenate([ring, ring[::-1]]), height, -top - self.radius, top + self.radius)
+
+    def core(self) -> tuple[np.ndarray, float]:
+        half = 0.5 * self.length
+        return _read_only(np.array([[0.0, 0.0, -half], [0.0, 0.0, half]])), self.radius
+
+
+@dataclass(frozen=True)
+class Cylinder(Shape):
+    """A cylinder of ``radius`` and ``length`` [m] along z with flat ends."""
+
+    radius: float
+    length: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "radius", checks.number("radius", self.radius, above=0.0))
+        object.__setattr__(self, "length", checks.number("length", self.length, above=0.0))
+
+    @property
+    def volume(self) -> float:
+        return math.pi * self.radius**2 * self.length
+
+    @property
+    def bounding_radius(self) -> float:
+        return math.hypot(self.radius, 0.5 * self.length)
+
+    def unit_mass_inertia(self) -> np.ndarray:
+        across = self.radius**2 / 4.0 + self.length**2 / 12.0
+        return np.diag([across, across, self.radius**2 / 2.0])
+
+    def surface(self) -> tuple[np.ndarray, np.ndarray]:
+        half = 0.5 * self.length
+        return _revolved(np.array([self.radius] * 2), np.array([-half, half]), -half, half)
+
+
+class _ArrayShape(Shape):
+    """Equality of shapes that hold arrays, and what they keep besides their fields."""
+
+    _center_of_mass: np.ndarray
+    _volume: float
+    _inertia: np.ndarray
+    _normals: np.ndarray
+    given_mass_properties: MassProperties | None
+
+    def _content(self) -> tuple:
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self._content() == other._content()
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._content()))
+
+
+@dataclass(frozen=True, eq=False)
+class HalfSpace(_ArrayShape):
+    """Everything behind a plane: the solid is n·x ≤ offset, the gap of a point is n·x − offset [m].
+
+    ``normal`` (3,) leaves the solid and is normalised. x is in the body frame; a body's default position
+    makes this the world. A half-space has no mass: its body must be fixed.
+    """
+
+    normal: np.ndarray
+    offset: float = 0.0
+
+    def __post_init__(self) -> None:
+        normal = checks.array("normal", self.normal, (3,))
+        largest = float(np.abs(normal).max())
+        if largest == 0.0:
+            raise ValueError("normal: expected a vector other than zero, got [0, 0, 0]")
+        squared = float(normal @ normal)
+        # A unit normal is kept bit for bit, so that a scene read back is the same scene.
+        if abs(squared - 1.0) > 1e-15:
+            normal = normal / largest
+            normal = normal / np.linalg.norm(normal)
+        object.__setattr__(self, "normal", _read_only(normal + 0.0))
+        object.__setattr__(self, "offset", checks.number("offset", self.offset))
+
+    def _content(self) -> tuple:
+        return (*self.normal.tolist(), self.offset)
+
+    @property
+    def volume(self) -> float:
+        raise ValueError("a HalfSpace is unbounded: it has no volume, mass or inertia")
+
+    @property
+    def bounding_radius(self) -> float:
+        return math.inf
+
+    def unit_mass_inertia(self) -> np.ndarray:
+        raise ValueError("a HalfSpace is unbounded: it has no volume, mass or inertia")
+
+    def surface(self) -> tuple[np.ndarray, np.ndarray]:
+        raise ValueError("a HalfSpace is unbounded: it has no closed surface")
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class ConvexMesh(_ArrayShape):
+    """The convex hull of points (n, 3) [m], or of the a mesh file's vertices (its unit taken as metres).
+
+    ``vertices`` (V, 3) are the hull's corners relative to its centre of mass; ``center_of_mass`` (3,) is that
+    centre in the coordinates given. Coplanar triangles are one face, and points inside a face or an edge are
+    no corners. Raises ValueError for points without volume, FileFormatError for a file that cannot be used.
+    """
+
+    vertices: np.ndarray
+    polygons: tuple[tuple[int, ...], ...]
+
+    def __init__(self, vertices: Any) -> None:
+        if isinstance(vertices, str | PathLike):
+            source, points = str(vertices), load_mesh(Path(vertices))[0]
+        else:
+            source, points = "vertices", checks.array("vertices", vertices, (None, 3))
+        corners, polygons = hull.convex_polyhedron(points, source)
+        _, center, _ = hull.integrals(corners, hull.fan_triangles(polygons))
+        self._set(corners - center, polygons, center)
+
+    @classmethod
+    def restored(cls, vertices: np.ndarray, polygons: Any, center_of_mass: np.ndarray) -> Self:
+        """A hull from its own attributes, bit for bit; ValueError if they do not describe one."""
+        points = checks.array("vertices", vertices, (None, 3))
+        polygons = [np.asarray(polygon, dtype=np.int64) for polygon in polygons]
+        hull.check_polyhedron(points, polygons)
+        shape = cls.__new__(cls)
+        shape._set(points, polygons, checks.array("center_of_mass", center_of_mass, (3,)))
+        return shape
+
+    def _set(self, vertices: np.ndarray, polygons: list[np.ndarray], center: np.ndarray) -> None:
+        assign = object.__setattr__
+        assign(self, "vertices", _read_only(vertices))
+        assign(self, "polygons", tuple(tuple(int(i) for i in polygon) for polygon in polygons))
+        assign(self, "_center_of_mass", _read_only(center))
+        normals = np.array([hull.polygon_normal(vertices[list(polygon)]) for polygon in polygons])
+        assign(self, "_normals", _read_only(normals))
+        volume, _, inertia = hull.integrals(vertices, hull.fan_triangles(polygons))
+        assign(self, "_volume", volume)
+        assign(self, "_inertia", _read_only(inertia / volume))
+
+    def _content(self) -> tuple:
+        return self.vertices.tobytes(), self.polygons, self.center_of_mass.tobytes()
+
+    @property
+    def center_of_mass(self) -> np.ndarray:
+        return self._center_of_mass
+
+    @property
+    def volume(self) -> float:
+        return self._volume
+
+    @property
+    def bounding_radius(self) -> float:
+        return float(np.linalg.norm(self.vertices, axis=1).max())
+
+    def unit_mass_inertia(self) -> np.ndarray:
+        return self._inertia
+
+    def surface(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.vertices, hull.fan_triangles([np.array(polygon) for polygon in self.polygons])
+
+    def core(self) -> tuple[np.ndarray, float]:
+        return self.vertices, 0.0
+
+    def faces(self) -> tuple[list[np.ndarray], np.ndarray]:
+        return [_read_only(np.array(polygon)) for polygon in self.polygons], self._normals
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Mesh(_ArrayShape):
+    """A triangle mesh: a trimesh object, a file, or (vertices (V, 3), faces (F, 3)) [m].
+
+    A closed mesh has exact mass properties; parts that overlap count twice. An open one needs
+    ``mass_properties``, in the mesh's coordinates. ``vertices`` are kept relative to the centre of mass,
+    ``center_of_mass`` (3,) is that centre in the coordinates given. Raises ValueError for an open mesh
+    without mass properties or one that is wound inconsistently or inside out, FileFormatError for a file
+    that cannot be used.
+    """
+
+    vertices: np.ndarray
+    triangles: np.ndarray
+    closed: bool
+
+    def __init__(self, source: Any, mass_properties: MassProperties | None = None) -> None:
+        name = "mesh"
+        if isinstance(source, str | PathLike):
+            name = str(source)
+            vertices, triangles = load_mesh(Path(source))
+        elif hasattr(source, "vertices") and hasattr(source, "faces"):
+            vertices, triangles = _checked_mesh(source.vertices, source.faces)
+        elif isinstance(source, tuple | list) and len(source) == 2:
+            vertices, triangles = _checked_mesh(*source)
+        else:
+            raise TypeError(
+                f"mesh: expected a trimesh object, a file or (vertices, faces), got {type(source).__name__}"
+            )
+        if mass_properties is not None and not isinstance(mass_properties, MassProperties):
+            raise TypeError(f"mass_properties: expected MassProperties, got {type(mass_properties).__name__}")
+        if mass_properties is not None:
+            center = mass_properties.center_of_mass
+            self._set(vertices - center, triangles, center, mass_properties)
+            return
+        problem = hull.solid_problem(triangles)
+        if problem:
+            raise ValueError(
+                f"{name} {problem}, so it encloses no well-defined volume: "
+                "use ConvexMesh for its convex hull, or give mass_properties"
+            )
+        volume, center, _ = hull.integrals(vertices, triangles)
+        if volume <= 0.0:
+            raise ValueError(
+                f"{name} is inside out or has no volume (signed volume {volume:g}): reverse its faces, "
+                "use ConvexMesh for its convex hull, or give mass_properties"
+            )
+        self._set(vertices - center, triangles, center, None)
+
+    @classmethod
+    def restored(
+        cls,
+        vertices: np.ndarray,
+        triangles: np.ndarray,
+        center_of_mass: np.ndarray,
+        given: MassProperties | None = None,
+    ) -> Self:
+        """A mesh from its own attributes, bit for bit."""
+        vertices = checks.array("vertices", vertices, (None, 3))
+        triangles = _checked_triangles(triangles, len(vertices))
+        if given is None and hull.solid_problem(triangles):
+            raise ValueError(f"mesh {hull.solid_problem(triangles)} and has no mass properties")
+        shape = cls.__new__(cls)
+        shape._set(vertices, triangles, checks.array("center_of_mass", center_of_mass, (3,)), given)
+        return shape
+
+    def _set(
+        self,
+        vertices: np.ndarray,
+        triangles: np.ndarray,
+        center: np.ndarray,
+        given: MassProperties | None,
+    ) -> None:
+        assign = object.__setattr__
+        assign(self, "vertices", _read_only(vertices))
+        assign(self, "triangles", _read_only(triangles))
+        assign(self, "_center_of_mass", _read_only(center))
+        assign(self, "closed", hull.solid_problem(triangles) is None)
+        assign(self, "given_mass_properties", given)
+        if given is None:
+            volume, _, inertia = hull.integrals(vertices, triangles)
+            assign(self, "_volume", volume)
+            assign(self, "_inertia", _read_only(inertia / volume))
+
+    def _content(self) -> tuple:
+        given = self.given_mass_properties
+        kept = None if given is None else (given.mass, given.inertia.tobytes())
+        return (
+            self.vertices.tobytes(),
+            self.triangles.tobytes(),
+            self.center_of_mass.tobytes(),
+            kept,
+        )
+
+    @property
+    def center_of_mass(self) -> np.ndarray:
+        return self._center_of_mass
+
+    @property
+    def volume(self) -> float:
+        if self.given_mass_properties is not None:
+            raise ValueError("mesh: its mass properties were given, so give the body a mass, not a density")
+        return self._volume
+
+    @property
+    def bounding_radius(self) -> float:
+        return float(np.linalg.norm(self.vertices, axis=1).max())
+
+    def unit_mass_inertia(self) -> np.ndarray:
+        given = self.given_mass_properties
+        return self._inertia if given is None else given.inertia / given.mass
+
+    def surface(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.vertices, self.triangles
+
+    def core(self) -> tuple[np.ndarray, float]:
+        raise TypeError(
+            "Mesh may be non-convex, so it has no convex core: use ConvexMesh for its convex hull"
+        )
+
+
+def _checked_mesh(vertices: Any, faces: Any) -> tuple[np.ndarray, np.ndarray]:
+    points = checks.array("vertices", vertices, (None, 3))
+    return merge_vertices(points, _checked_triangles(faces, len(points)))
+
+
+def _checked_triangles(faces: Any, count: int) -> np.ndarray:
+    triangles = np.asarray(faces)
+    if triangles.dtype.kind not in "iu":
+        raise TypeError(f"faces: expected integers of shape (n, 3), got {triangles.dtype}")
+    if triangles.ndim != 2 or triangles.shape[1] != 3 or len(triangles) == 0:
+        raise ValueError(f"faces: expected shape (n, 3) with at least one row, got {triangles.shape}")
+    if triangles.min() < 0 or triangles.max() >= count:
+        raise ValueError(
+            f"faces: expected vertex indices from 0 to {count - 1}, "
+            f"got {triangles.min()} to {triangles.max()}"
+        )
+    return triangles.astype(np.int64)
+
+
+def _revolved(
+    ring: np.ndarray, height: np.ndarray, bottom: float, top: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """A closed outward surface of revolution about z: rings of given radius and height between two poles."""
+    n, rings = SURFACE_SEGMENTS, len(ring)
+    angle = 2.0 * math.pi * np.arange(n) / n
+    circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    body = np.concatenate(
+        [np.column_stack([r * circle, np.full(n, z)]) for r, z in zip(ring, height, strict=True)]
+    )
+    vertices = np.concatenate([body, [[0.0, 0.0, bottom], [0.0, 0.0, top]]])
+    here, there = np.arange(n), np.roll(np.arange(n), -1)
+    pole = rings * n
+    faces = [np.column_stack([np.full(n, pole), there, here])]
+    for k in range(rings - 1):
+        low, high = k * n, (k + 1) * n
+        faces.append(np.column_stack([low + here, low + there, high + there]))
+        faces.append(np.column_stack([low + here, high + there, high + here]))
+    last = (rings - 1) * n
+    faces.append(np.column_stack([np.full(n, pole + 1), last + here, last + there]))
+    return vertices, np.concatenate(faces)
+
+
+def _read_only(values: np.ndarray) -> np.ndarray:
+    values = np.ascontiguousarray(values)
+    values.setflags(write=False)
+    return values

@@ -1,0 +1,43 @@
+"""Every tolerance of ``bodies``: its unit, its reason, and what changing it breaks."""
+
+MERGE_DISTANCE = 1e-10
+"""Relative to a mesh's size. Vertices closer than this are one vertex.
+
+Above the rounding of double-precision files and transforms, below any detail a file means. Smaller: meshes
+whose parts were transformed separately no longer close. Larger: fine detail far from the size collapses.
+"""
+
+COPLANAR_DISTANCE = 1e-9
+"""Relative to a hull's size. Triangles whose corners lie this close to one plane are one face.
+
+Smaller: a tessellated cube keeps sliver faces, and contact patches on a flat face lose corners. Larger: the
+facets of a finely tessellated smooth body merge into flats that are not there.
+"""
+
+FLAT_THICKNESS = 1e-8
+"""Relative to a hull's size. A hull thinner than this encloses no volume.
+
+Ten times COPLANAR_DISTANCE, so that the two sides of an accepted plate never merge into one face. Smaller
+than that: the faces of very thin plates become ambiguous. Larger: real thin sheets are refused.
+"""
+
+ORIENTATION_NORM = 1e-6
+"""Without unit. A quaternion's length may differ from one by this much; it is then normalised.
+
+Covers single-precision input. Smaller: quaternions read from float32 files are refused. Larger: a mistyped
+quaternion is accepted as a rotation that was not meant.
+"""
+
+ORIENTATION_ROUNDING = 1e-15
+"""Without unit. A quaternion whose squared length is this close to one is kept bit for bit.
+
+Larger: unit quaternions are less exact than they can be. Smaller: normalising is no longer idempotent, and
+a scene read back from its description differs in the last bit.
+"""
+
+INERTIA_RELATIVE = 1e-9
+"""Relative to the largest entry of an inertia. Allowed asymmetry, and violation of the triangle inequality.
+
+Covers rounding and flat bodies, for which the inequality is an equality. Smaller: exact inertias of thin
+bodies are refused after a rotation. Larger: inertias no mass distribution has are accepted.
+"""
