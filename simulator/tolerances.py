@@ -1,0 +1,48 @@
+"""Every tolerance of the engine: unit, reason, and what changing it breaks."""
+
+CONTACT_GAP = 1e-9
+"""[m per m of body size] Points closer than this at an event belong to it. Larger merges contacts that are
+apart; below 1e-12 rounding splits a face landing into single corners."""
+
+TOUCH_GAP = 1e-14
+"""[m per m of size] A gap this small counts as zero in the root search: a few units in the last place of a
+coordinate. Larger makes impact times early, smaller makes the search chase rounding."""
+
+PENETRATION = 5e-13
+"""[m per m of size] Deepest overlap the event search may pass over without an event (touching points whose
+speed is rounding). Larger shows as overlap, smaller makes resting contacts trigger on rounding."""
+
+APPROACH_SPEED = 1e-10
+"""[m/s] Slower approach at touch is rounding of a velocity that the law set to zero, not an impact."""
+
+OVERLAP = 1e-9
+"""[m per m of size] Overlap refused in an initial configuration."""
+
+LASTING_SPEED = 1e-9
+"""[m/s] Touching points that separate or slip slower than this are candidates for lasting contact."""
+
+FORCE_MARGIN = 1e-9
+"""[of the largest contact force] Slack before a negative normal force or a violated cone is an event."""
+
+ACCELERATION_MATCH = 1e-7
+"""[m/s^2 per unit of the largest acceleration] Two contact modes that move the bodies equally are one mode."""
+
+REST_SPEED = 1e-8
+"""[m/s, of the fastest body point] Below it, and with no acceleration left, a body is at rest."""
+
+REST_ACCELERATION = 1e-6
+"""[of gravity, or m/s^2 without gravity] See REST_SPEED."""
+
+ACCUMULATION_EXCURSION = 1e-8
+"""[m per m of size] Once the bounces of a sequence stay below this height the rest of the infinite sequence
+is summed in closed form. Larger leaves a visible jump, smaller only adds impacts."""
+
+ACCUMULATION_IMPACTS = 4
+"""[impacts] Impacts whose intervals must shrink before a sequence is taken to accumulate."""
+
+SERIES_ACCURACY = 1e-17
+"""[relative] Last Taylor term of free rotation kept over one piece. Larger loses energy digits."""
+
+COLLOCATION_ACCURACY = 1e-13
+"""[relative] Change of the Picard iteration and size of the last Chebyshev term at which a step of motion
+in contact is accepted. Larger lets held contacts drift, smaller cannot be met in double precision."""
