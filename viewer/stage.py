@@ -1,0 +1,238 @@
+"""What a trajectory looks like: its extent, and at any time the instances of meshes to draw.
+
+The renderer works in stage coordinates: world coordinates less the middle of the motion, divided by `scale`, so
+that a motion of a millimetre and one of a hundred metres are drawn with the same numbers.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .camera import OrbitCamera, perpendiculars
+from .meshes import Mesh, mesh_of_surface, unit_arrow, unit_sphere
+
+PALETTE = np.array(
+    [
+        (0.89, 0.33, 0.31),
+        (0.20, 0.53, 0.83),
+        (0.97, 0.76, 0.20),
+        (0.22, 0.65, 0.45),
+        (0.64, 0.40, 0.80),
+        (0.13, 0.68, 0.70),
+        (0.95, 0.55, 0.22),
+    ]
+)
+FIXED_COLOUR = np.array((0.60, 0.60, 0.62))
+ARROW_COLOUR = np.array((0.95, 0.49, 0.12))
+MOTION_SAMPLES = 160
+AZIMUTHS = tuple(math.radians(angle) for angle in (-65.0, -115.0, 65.0, 115.0))
+
+
+@dataclass(frozen=True)
+class Plane:
+    """The plane of a half-space in the world: n·x = offset, the normal leaving the solid."""
+
+    normal: np.ndarray
+    offset: float
+
+
+@dataclass(frozen=True)
+class Part:
+    """The bodies that share a mesh of radius 1, with `radius` [m] and `colour` (n, 4), alpha the pattern."""
+
+    mesh: Mesh
+    bodies: np.ndarray
+    radius: np.ndarray
+    colour: np.ndarray
+
+
+class Stage:
+    """The drawable side of a trajectory."""
+
+    def __init__(self, trajectory: Any) -> None:
+        self.trajectory = trajectory
+        bodies = list(trajectory.scene.bodies)
+        start = trajectory.sample(float(trajectory.start_time))
+        self.planes: list[Plane] = []
+        solids = []
+        for index, body in enumerate(bodies):
+            if type(body.shape).__name__ == "HalfSpace":
+                self.planes.append(_world_plane(body.shape, start.position[index], start.orientation[index]))
+            else:
+                solids.append(index)
+        self.up = _up_direction(trajectory.scene, self.planes)
+        self.parts, radius = _parts(bodies, solids)
+        moving = [index for index in solids if not bodies[index].fixed]
+        self.lower, self.upper = _bounds(trajectory, moving or solids, radius)
+        self.centre = (self.lower + self.upper) / 2
+        self.scale = float(np.linalg.norm(self.upper - self.lower) / 2) or 1.0
+        self.tile = round_length(0.3 * self.scale)
+        self.shadow_reach = self._shadow_reach(bodies, solids, start.position, radius)
+        self._strongest = max((_impulses(event).max(initial=0.0) for event in trajectory.events), default=0.0)
+
+    def camera(self, aspect: float) -> OrbitCamera:
+        """A camera that sees the whole motion, from where most planes show their front."""
+        best = OrbitCamera(up=self.up)
+        most = -1
+        for azimuth in AZIMUTHS:
+            camera = OrbitCamera(up=self.up, azimuth=azimuth)
+            camera.frame_all(self.lower, self.upper, aspect)
+            fronts = sum(plane.normal @ camera.eye > plane.offset for plane in self.planes)
+            if fronts > most:
+                best, most = camera, fronts
+        return best
+
+    def stage_from_world(self) -> np.ndarray:
+        """The matrix (4, 4) from world to stage coordinates."""
+        matrix = np.eye(4) / self.scale
+        matrix[:3, 3] = -self.centre / self.scale
+        matrix[3, 3] = 1
+        return matrix
+
+    def instances(self, time: float) -> list[np.ndarray]:
+        """For each part (n, 16) float32: three rows of the matrix from mesh to stage, then the colour."""
+        state = self.trajectory.sample(time)
+        result = []
+        for part in self.parts:
+            rotation = rotation_matrices(np.asarray(state.orientation)[part.bodies])
+            position = (np.asarray(state.position)[part.bodies] - self.centre) / self.scale
+            result.append(
+                _instances(rotation * (part.radius / self.scale)[:, None, None], position, part.colour)
+            )
+        return result
+
+    def arrows(self, time: float, linger: float = 0.0) -> np.ndarray:
+        """Instances (n, 16) of arrows for the normal impulses of events at most `linger` seconds before."""
+        rotations, positions, colours = [], [], []
+        for event in self.trajectory.events:
+            if not time - linger <= event.time <= time or self._strongest <= 0:
+                continue
+            impulses = _impulses(event)
+            for point, normal, impulse in zip(
+                event.contacts.point, event.contacts.normal, impulses, strict=False
+            ):
+                if impulse <= 0:
+                    continue
+                length = 0.45 * max(math.sqrt(impulse / self._strongest), 0.25)
+                first, second = perpendiculars(np.asarray(normal, dtype=float))
+                rotations.append(length * np.stack([first, second, normal], axis=1))
+                positions.append((np.asarray(point) - self.centre) / self.scale)
+                colours.append((*ARROW_COLOUR, 0.0))
+        if not rotations:
+            return np.zeros((0, 16), dtype=np.float32)
+        return _instances(np.array(rotations), np.array(positions), np.array(colours))
+
+    @staticmethod
+    def arrow_mesh() -> Mesh:
+        """The mesh that `arrows` places."""
+        return unit_arrow()
+
+    def _shadow_reach(self, bodies: list, solids: list[int], position: Any, radius: np.ndarray) -> float:
+        """How far from the middle shadows fall, in stage units: the motion, and fixed bodies of its size."""
+        reach = 1.0
+        for index in solids:
+            if bodies[index].fixed and radius[index] < 2 * self.scale:
+                distance = float(np.linalg.norm(position[index] - self.centre)) + radius[index]
+                if distance < 3 * self.scale:
+                    reach = max(reach, distance / self.scale)
+        return reach
+
+
+def rotation_matrices(quaternions: Any) -> np.ndarray:
+    """Turn (n, 4) unit quaternions (w, x, y, z) into (n, 3, 3) rotations."""
+    w, x, y, z = np.asarray(quaternions, dtype=float).T
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
+    return np.moveaxis(np.array(rows), 2, 0)
+
+
+def round_length(length: float) -> float:
+    """The nearest of 1, 2 or 5 times a power of ten."""
+    decade = 10.0 ** math.floor(math.log10(length))
+    return min((decade * step for step in (1, 2, 5, 10)), key=lambda value: abs(math.log(value / length)))
+
+
+def length_text(length: float) -> str:
+    """Write a length [m] in m, mm or µm."""
+    if length >= 0.1:
+        return f"{length:g} m"
+    return f"{length * 1e3:g} mm" if length >= 1e-4 else f"{length * 1e6:g} µm"
+
+
+def _instances(linear: np.ndarray, position: np.ndarray, colour: np.ndarray) -> np.ndarray:
+    result = np.empty((len(position), 16), dtype=np.float32)
+    rows = np.concatenate([linear, position[:, :, None]], axis=2)
+    result[:, :12] = rows.reshape(len(position), 12)
+    result[:, 12:] = colour
+    return result
+
+
+def _parts(bodies: list, solids: list[int]) -> tuple[list[Part], np.ndarray]:
+    """Group bodies by mesh; also the radius about its origin of every body, (n,), 0 for half-spaces."""
+    radius = np.zeros(len(bodies))
+    groups: dict[Any, tuple[Mesh, list[int], list[np.ndarray]]] = {}
+    spheres = [index for index in solids if type(bodies[index].shape).__name__ == "Sphere"]
+    sphere_detail = 4 if len(spheres) <= 30 else 3 if len(spheres) <= 400 else 2
+    for number, index in enumerate(solids):
+        body = bodies[index]
+        if index in spheres:
+            radius[index] = body.shape.radius
+            key: Any = "sphere"
+            mesh = unit_sphere(sphere_detail)
+        else:
+            vertices, faces = (np.asarray(array) for array in body.shape.surface())
+            radius[index] = float(np.linalg.norm(vertices, axis=1).max())
+            vertices = vertices / radius[index]
+            key = (vertices.astype(np.float32).tobytes(), faces.tobytes())
+            mesh = groups[key][0] if key in groups else mesh_of_surface(vertices, faces)
+        pattern = 1.0 if index in spheres else 0.55 if mesh.is_round else 0.16
+        colour = (*FIXED_COLOUR, 0.3 * pattern) if body.fixed else (*PALETTE[number % len(PALETTE)], pattern)
+        _, members, colours = groups.setdefault(key, (mesh, [], []))
+        members.append(index)
+        colours.append(np.array(colour))
+    parts = [
+        Part(mesh, np.array(members), radius[members], np.array(colours))
+        for mesh, members, colours in groups.values()
+    ]
+    return parts, radius
+
+
+def _bounds(trajectory: Any, bodies: list[int], radius: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The box (lower, upper) that the given bodies stay in, from samples of the motion."""
+    if not bodies:
+        return np.full(3, -1.0), np.full(3, 1.0)
+    start, end = float(trajectory.start_time), float(trajectory.end_time)
+    times = set(np.linspace(start, end, MOTION_SAMPLES).tolist())
+    event_times = [float(event.time) for event in trajectory.events]
+    times.update(event_times[:: max(1, len(event_times) // MOTION_SAMPLES)])
+    positions = np.array([np.asarray(trajectory.sample(time).position)[bodies] for time in sorted(times)])
+    lower = (positions.min(axis=0) - radius[bodies, None]).min(axis=0)
+    upper = (positions.max(axis=0) + radius[bodies, None]).max(axis=0)
+    return lower, upper
+
+
+def _world_plane(shape: Any, position: Any, orientation: Any) -> Plane:
+    normal = rotation_matrices(np.asarray(orientation)[None])[0] @ np.asarray(shape.normal, dtype=float)
+    normal /= np.linalg.norm(normal)
+    return Plane(normal, float(shape.offset) + float(normal @ np.asarray(position)))
+
+
+def _up_direction(scene: Any, planes: list[Plane]) -> np.ndarray:
+    """Against gravity; without gravity the first plane's normal, else z."""
+    gravity = np.asarray(getattr(scene, "gravity", (0, 0, 0)), dtype=float)
+    if np.linalg.norm(gravity) > 0:
+        return -gravity / np.linalg.norm(gravity)
+    return planes[0].normal if planes else np.array([0.0, 0.0, 1.0])
+
+
+def _impulses(event: Any) -> np.ndarray:
+    """Normal impulse of each contact of an event, (nc,) [N s]; empty when it has none."""
+    contacts, outcome = getattr(event, "contacts", None), getattr(event, "outcome", None)
+    if contacts is None or outcome is None or len(contacts.point) == 0:
+        return np.zeros(0)
+    return np.asarray(outcome.impulse, dtype=float).reshape(len(contacts.point), -1)[:, 0]
