@@ -67,12 +67,24 @@ def check_polyhedron(corners: np.ndarray, polygons: list[np.ndarray]) -> None:
 
 def polygon_normal(outline: np.ndarray) -> np.ndarray:
     """Unit normal (3,) of a polygon (k, 3) that is counter-clockwise seen from the normal's side."""
-    arms = outline - outline.mean(axis=0)
-    normal = np.cross(arms, np.roll(arms, -1, axis=0)).sum(axis=0)
+    normal = _vector_area(outline)
     length = np.linalg.norm(normal)
     if not length > 0.0:
         raise ValueError("hull: a face has no area")
     return normal / length + 0.0
+
+
+def _vector_area(outline: np.ndarray) -> np.ndarray:
+    """Twice the area of a polygon (k, 3), times its normal."""
+    # Written out: numpy's cross costs tens of microseconds a call, and a hull has thousands of faces.
+    x, y, z = (outline - outline[0])[1:].T
+    return np.array(
+        [
+            y[:-1] @ z[1:] - z[:-1] @ y[1:],
+            z[:-1] @ x[1:] - x[:-1] @ z[1:],
+            x[:-1] @ y[1:] - y[:-1] @ x[1:],
+        ]
+    )
 
 
 def fan_triangles(polygons: list[np.ndarray]) -> np.ndarray:
@@ -183,8 +195,7 @@ def _merged_faces(points: np.ndarray, hull, tolerance: float) -> list[np.ndarray
         outline = [vertex for vertex in _cycle(link) if faces_at[vertex] >= 3]
         if len(outline) < 3:
             continue
-        arms = points[outline] - points[outline].mean(axis=0)
-        if np.cross(arms, np.roll(arms, -1, axis=0)).sum(axis=0) @ normal < 0.0:
+        if _vector_area(points[outline]) @ normal < 0.0:
             outline.reverse()
         polygons.append(np.array(outline))
     return polygons

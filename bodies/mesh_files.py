@@ -1,7 +1,10 @@
 """Geometry from mesh files. Nothing in a file is executed; materials and textures are never read."""
 
+import io
+import json
 import logging
 import warnings
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +37,8 @@ def load_mesh(path: str | Path) -> tuple[np.ndarray, np.ndarray]:
     and triangles that collapse by this are dropped. Formats: STL, OBJ, PLY, OFF, GLB, GLTF, told by the
     file's ending. Raises FileFormatError.
     """
+    if not isinstance(path, str | PathLike):
+        raise TypeError(f"path: expected a file's path, got {type(path).__name__}")
     path = Path(path)
     ending = path.suffix.lower().lstrip(".")
     try:
@@ -54,7 +59,7 @@ def load_mesh(path: str | Path) -> tuple[np.ndarray, np.ndarray]:
 
     vertices, faces = _parse(path, ending)
     if len(faces) == 0:
-        raise FileFormatError(path, f"holds no faces, or is not a {ending.upper()} file")
+        raise FileFormatError(path, f"holds no faces, or is no {ending.upper()} file")
     if faces.min() < 0 or faces.max() >= len(vertices):
         raise FileFormatError(path, "has faces that name vertices it does not hold")
     used = vertices[np.unique(faces)]
@@ -69,11 +74,17 @@ def load_mesh(path: str | Path) -> tuple[np.ndarray, np.ndarray]:
 def _parse(path: Path, ending: str) -> tuple[np.ndarray, np.ndarray]:
     import trimesh
 
-    options: dict[str, Any] = {"skip_materials": True} if ending == "obj" else {}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            scene = trimesh.load_scene(str(path), file_type=ending, process=False, **options)
+            if ending in ("obj", "off", "ply", "stl"):
+                options: dict[str, Any] = {"skip_materials": True} if ending == "obj" else {}
+                content = io.BytesIO(_decodable(path.read_bytes(), ending))
+                scene = trimesh.load_scene(content, file_type=ending, process=False, **options)
+            else:  # by name, so that a GLTF file finds its buffers
+                if ending == "gltf":
+                    json.loads(path.read_bytes())
+                scene = trimesh.load_scene(str(path), process=False)
     except MemoryError:
         raise FileFormatError(path, "does not fit in memory") from None
     except Exception as error:  # the parsers raise nearly everything on malformed input
@@ -99,6 +110,22 @@ def _parse(path: Path, ending: str) -> tuple[np.ndarray, np.ndarray]:
         faces.append(placed_faces + count)
         count += len(placed)
     return np.concatenate(vertices), np.concatenate(faces)
+
+
+def _decodable(content: bytes, ending: str) -> bytes:
+    """Text as UTF-8. For other encodings trimesh would need a package that may be missing."""
+    if ending == "ply":
+        header, end, body = content.partition(b"end_header")
+        return header.decode("ascii", errors="replace").encode("ascii", errors="replace") + end + body
+    if ending == "stl" and len(content) >= 84:
+        triangle_count = int.from_bytes(content[80:84], "little")
+        if len(content) == 84 + 50 * triangle_count:
+            return content
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return content.decode("latin-1").encode("utf-8")
+    return content
 
 
 def merge_vertices(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
