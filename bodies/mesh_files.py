@@ -87,6 +87,10 @@ def _parse(path: Path, ending: str) -> tuple[np.ndarray, np.ndarray]:
                 scene = trimesh.load_scene(str(path), process=False)
     except MemoryError:
         raise FileFormatError(path, "does not fit in memory") from None
+    except ImportError as error:
+        if error.name in ("charset_normalizer", "chardet"):  # asked to guess an encoding
+            raise FileFormatError(path, "holds text that is not UTF-8") from None
+        raise FileFormatError(path, f"needs the package {error.name}, which is not installed") from None
     except Exception as error:  # the parsers raise nearly everything on malformed input
         detail = " ".join(str(error).split())
         detail = f" ({type(error).__name__}: {detail[:120]})" if detail else f" ({type(error).__name__})"
