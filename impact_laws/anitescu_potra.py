@@ -1,0 +1,125 @@
+"""Simultaneous inelastic impact with friction as one linear complementarity problem."""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import lcp_kernels
+from .impact_problem import ImpactProblem
+from .lcp import _STATUS, LcpStatus, enumerate_lcp_solutions
+from .outcome import ImpactOutcome, ImpactStatus, OutcomeSet
+from .tolerances import DISTINCT, ENUMERATION_UNKNOWNS
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class AnitescuPotra:
+    """All contacts at once, perfectly inelastic, friction over a pyramid inside the cone.
+
+    Solves, with λ normal impulses, β impulses along the ``cone_edges`` directions of a contact, σ slip
+    bounds,
+
+        0 <= λ ⟂ v_n⁺ >= 0,   0 <= β ⟂ D v⁺ + E σ >= 0,   0 <= σ ⟂ μ λ - Eᵀ β >= 0.
+
+    Every problem whose contacts can move has a solution, sometimes several; `resolve` returns the one that
+    Lemke's method meets, `outcomes` all. Restitution is ignored.
+
+    Parameters
+    ----------
+    cone_edges : at least 3
+        Edges of the friction pyramid, unit directions at angles 2πk/cone_edges from ``tangent`` towards
+        ``tangent2``. Planar problems always have the two directions ±tangent.
+
+    Source: Anitescu & Potra 1997; the baseline called simultaneous in Halm & Posa.
+    """
+
+    cone_edges: int = 8
+
+    name: ClassVar[str] = "anitescu-potra"
+    honours_friction: ClassVar[bool] = True
+    honours_restitution: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.cone_edges, bool) or not isinstance(self.cone_edges, int | np.integer):
+            raise TypeError(f"cone_edges must be an integer of at least 3, got {self.cone_edges!r}")
+        if self.cone_edges < 3:
+            raise ValueError(f"cone_edges must be at least 3, got {self.cone_edges}")
+
+    def resolve(self, problem: ImpactProblem, rng: np.random.Generator | None = None) -> ImpactOutcome:
+        """The outcome Lemke's method finds; ``rng`` is not used. ``info`` holds pivots, restarts and
+        residual."""
+        inertia, velocity, friction, _ = problem.kernel_arrays()
+        impulse = np.empty(velocity.size)
+        ended, pivots, restarts, residual = lcp_kernels.simultaneous_impact(
+            inertia, velocity, friction, edge_directions(problem.dim, self.cone_edges), impulse
+        )
+        status, message = ImpactStatus.RESOLVED, ""
+        if _STATUS[ended] is LcpStatus.RAY:
+            status, message = ImpactStatus.NO_SOLUTION, "Lemke's method ended on a ray"
+        elif _STATUS[ended] is not LcpStatus.SOLVED:
+            status, message = (
+                ImpactStatus.INACCURATE,
+                f"scaled residual {residual:.3g} after {restarts} restarts",
+            )
+        return ImpactOutcome.from_stages(
+            problem,
+            impulse[None],
+            ("simultaneous impact",),
+            status,
+            message,
+            {"pivots": pivots, "restarts": restarts, "residual": residual},
+        )
+
+    def outcomes(self, problem: ImpactProblem) -> OutcomeSet:
+        """All outcomes with distinct post-impact velocity, by enumerating the complementary bases.
+
+        For problems of up to 16 unknowns (contacts, plus cone edges and one for every contact with friction):
+        four planar contacts or one spatial contact. Sorted by velocity; ``labels`` are the pressed contacts.
+        Impulses that give the same velocity count as one; of those, the first basis found is kept.
+        """
+        inertia, velocity, friction, _ = problem.kernel_arrays()
+        directions = edge_directions(problem.dim, self.cone_edges)
+        size = friction.size + (len(directions) + 1) * int(np.count_nonzero(friction))
+        if size > ENUMERATION_UNKNOWNS:
+            raise ValueError(
+                f"outcomes enumerates at most {ENUMERATION_UNKNOWNS} unknowns, this problem has {size}: "
+                "use fewer contacts or cone edges, or resolve for one outcome"
+            )
+        M, q = np.empty((size, size)), np.empty(size)
+        lcp_kernels.assemble_impact_lcp(inertia, velocity, friction, directions, M, q)
+        impulses: list[Array] = []
+        velocities: list[Array] = []
+        for z in enumerate_lcp_solutions(M, q):
+            impulse = np.empty(velocity.size)
+            lcp_kernels.impulse_in_cones(z, friction, directions, impulse)
+            after = velocity + inertia @ impulse
+            largest = max(float(np.abs(velocity).max()), float(np.abs(after).max()))
+            if all(np.abs(after - known).max() > DISTINCT * largest for known in velocities):
+                impulses.append(impulse)
+                velocities.append(after)
+        # rounded, so that a zero of either sign sorts alike
+        order = sorted(range(len(velocities)), key=lambda k: (np.round(velocities[k], 9) + 0.0).tolist())
+        normal = problem.normal_index
+        return OutcomeSet(
+            velocity=np.array([velocities[k] for k in order]).reshape(-1, velocity.size),
+            impulse=np.array([impulses[k] for k in order]).reshape(-1, velocity.size),
+            solves=np.ones(len(order), dtype=np.int64),
+            resolved=np.ones(len(order), dtype=bool),
+            labels=tuple(tuple(np.flatnonzero(impulses[k][normal] > 0.0).tolist()) for k in order),
+        )
+
+
+@cache
+def edge_directions(dim: int, cone_edges: int) -> Array:
+    """Unit tangential directions of the friction pyramid, (edges, dim-1): ± for a planar contact. Do not
+    write to it."""
+    if dim == 2:
+        return np.array([[1.0], [-1.0]])
+    angle = 2.0 * np.pi * np.arange(cone_edges) / cone_edges
+    directions = np.column_stack([np.cos(angle), np.sin(angle)])
+    directions[np.abs(directions) < 1e-15] = 0.0  # the axes exactly
+    return np.ascontiguousarray(directions)

@@ -1,0 +1,338 @@
+"""The small algebraic problem that an impact law answers: W, u, friction and restitution in contact space."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .tolerances import APPROACH, NEGATIVE_EIGENVALUE, SYMMETRY_ACCEPTED, SYMMETRY_REPAIRED
+
+if TYPE_CHECKING:
+    from .outcome import ImpactOutcome
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class ImpactProblem:
+    """An impact at ``nc`` contacts, in contact space.
+
+    Components are ordered contact after contact, within a contact (normal, tangent[, tangent2]); a positive
+    normal velocity separates. A law finds impulses p with post-impact contact velocity u + W p.
+
+    Parameters
+    ----------
+    W : (dim*nc, dim*nc), symmetric positive semi-definite, [1/kg]
+        Inverse inertia at the contacts, J M⁻¹ Jᵀ. Rank deficiency is normal. Unsymmetric by more than 1e-6
+        (relative to its largest entry) is refused, below that W is symmetrised; an eigenvalue below -1e-6
+        times the largest is refused.
+    u : (dim*nc,), [m/s]
+        Contact velocities before the impact.
+    friction : scalar or (nc,), >= 0
+        Coulomb coefficient of each contact.
+    restitution : scalar or (nc,), within [0, 1]
+        Coefficient of restitution of each contact; which definition it follows is the law's choice.
+    dim : 2 (planar) or 3
+        Components a contact.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Names the field, what was expected and what came. At least one contact is required.
+
+    The arrays are copied and read-only.
+    """
+
+    W: Array
+    u: Array
+    friction: Array
+    restitution: Array
+    dim: int
+    asymmetry: float = field(repr=False)
+    """Largest |W - Wᵀ| over largest |W| of the W that was given, dimensionless (0 when exactly symmetric)."""
+    jacobian: Array | None = field(repr=False)
+    """J, (dim*nc, ndof), when built by `from_generalized`, else None."""
+    velocity_before: Array | None = field(repr=False)
+    """Generalized velocity v⁻, (ndof,), when built by `from_generalized`, else None."""
+
+    def __init__(
+        self,
+        W: ArrayLike,
+        u: ArrayLike,
+        friction: ArrayLike = 0.0,
+        restitution: ArrayLike = 0.0,
+        dim: int = 3,
+    ) -> None:
+        self._build(W, u, friction, restitution, dim, SYMMETRY_ACCEPTED)
+
+    def _build(
+        self,
+        W: ArrayLike,
+        u: ArrayLike,
+        friction: ArrayLike,
+        restitution: ArrayLike,
+        dim: int,
+        accepted: float,
+        jacobian: Array | None = None,
+        velocity_before: Array | None = None,
+        response: Array | None = None,
+    ) -> None:
+        if isinstance(dim, bool) or not isinstance(dim, int | np.integer):
+            raise TypeError(f"dim must be the integer 2 or 3, got {dim!r}")
+        if dim not in (2, 3):
+            raise ValueError(f"dim must be 2 or 3, got {dim}")
+        velocity = _real_array("u", u)
+        if velocity.ndim != 1 or velocity.size == 0 or velocity.size % dim:
+            raise ValueError(
+                f"u must have shape (dim*nc,) with dim = {dim} and at least one contact, "
+                f"got shape {velocity.shape}"
+            )
+        size = velocity.size
+        inertia = _real_array("W", W)
+        if inertia.shape != (size, size):
+            raise ValueError(f"W must have shape {(size, size)} to match u, got shape {inertia.shape}")
+        inertia, asymmetry = _symmetric(inertia, accepted)
+        _refuse_indefinite("W", inertia)
+        count = size // dim
+        mu = _per_contact("friction", friction, count)
+        if mu.min() < 0.0:
+            raise ValueError(f"friction must be at least 0 at every contact, got {mu.min():g}")
+        e = _per_contact("restitution", restitution, count)
+        if e.min() < 0.0 or e.max() > 1.0:
+            worst = e.min() if e.min() < 0.0 else e.max()
+            raise ValueError(f"restitution must lie within [0, 1] at every contact, got {worst:g}")
+        scale = np.sqrt(np.maximum(inertia.diagonal()[::dim], 0.0))
+        if not scale.all():  # an immovable contact has no kinetic length of its own
+            scale = np.where(scale > 0.0, scale, scale.max() or 1.0)
+        measure = velocity[::dim] / scale
+        put = object.__setattr__
+        put(self, "_arrays", (inertia, velocity, mu, e))
+        for name, array in (("W", inertia), ("u", velocity), ("friction", mu), ("restitution", e)):
+            put(self, name, _read_only(array))
+        put(self, "dim", int(dim))
+        put(self, "asymmetry", asymmetry)
+        put(self, "jacobian", jacobian)
+        put(self, "velocity_before", velocity_before)
+        put(self, "_response", response)
+        put(self, "_kinetic_scale", _read_only(scale))
+        put(self, "_threshold", -APPROACH * max(float(measure.max()), -float(measure.min())))
+
+    @classmethod
+    def from_generalized(
+        cls,
+        M: ArrayLike | None,
+        J: ArrayLike,
+        v: ArrayLike,
+        *,
+        friction: ArrayLike = 0.0,
+        restitution: ArrayLike = 0.0,
+        dim: int = 3,
+        inverse_mass: ArrayLike | None = None,
+    ) -> Self:
+        """The problem of a system with generalized velocity ``v``; `generalized_velocity` maps an outcome
+        back.
+
+        Parameters
+        ----------
+        M : (ndof, ndof), symmetric positive definite
+            Mass matrix, in the units that go with v. Give None together with ``inverse_mass``.
+        J : (dim*nc, ndof)
+            Contact Jacobian, dim rows a contact: contact velocity is J v.
+        v : (ndof,)
+            Generalized velocity before the impact.
+        inverse_mass : (ndof, ndof), symmetric positive semi-definite, optional
+            Instead of M: its inverse, or that inverse projected onto the motions which joints allow.
+        friction, restitution, dim
+            As for the class.
+        """
+        if (M is None) == (inverse_mass is None):
+            raise ValueError("exactly one of M and inverse_mass must be given")
+        velocity = _real_array("v", v)
+        jacobian = _real_array("J", J)
+        if velocity.ndim != 1:
+            raise ValueError(f"v must have shape (ndof,), got shape {velocity.shape}")
+        if jacobian.ndim != 2 or jacobian.shape[1] != velocity.size:
+            raise ValueError(
+                f"J must have shape (dim*nc, {velocity.size}) to match v, got shape {jacobian.shape}"
+            )
+        name, given = ("M", M) if inverse_mass is None else ("inverse_mass", inverse_mass)
+        matrix = _real_array(name, given)
+        if matrix.shape != (velocity.size, velocity.size):
+            raise ValueError(
+                f"{name} must have shape {(velocity.size, velocity.size)} to match v, "
+                f"got shape {matrix.shape}"
+            )
+        matrix, _ = _symmetric(matrix, SYMMETRY_ACCEPTED, name)
+        if inverse_mass is None:
+            try:
+                factor = np.linalg.cholesky(matrix)
+            except np.linalg.LinAlgError:
+                least = np.linalg.eigvalsh(matrix)[0]
+                raise ValueError(
+                    f"M must be positive definite, got a smallest eigenvalue of {least:.3g}"
+                ) from None
+            half = np.linalg.solve(factor, jacobian.T)
+            response = np.linalg.solve(factor.T, half)
+            W = half.T @ half  # symmetric and semi-definite by construction
+        else:
+            response = matrix @ jacobian.T
+            W = jacobian @ response
+        problem = cls.__new__(cls)
+        problem._build(
+            W,
+            jacobian @ velocity,
+            friction,
+            restitution,
+            dim,
+            SYMMETRY_ACCEPTED,
+            _read_only(jacobian),
+            _read_only(velocity),
+            response,
+        )
+        return problem
+
+    @classmethod
+    def symmetrised(
+        cls,
+        W: ArrayLike,
+        u: ArrayLike,
+        friction: ArrayLike = 0.0,
+        restitution: ArrayLike = 0.0,
+        dim: int = 3,
+    ) -> Self:
+        """As the class, for a printed or measured W that may be unsymmetric by up to 1e-2, relative.
+
+        W is replaced by (W + Wᵀ)/2; `asymmetry` records how unsymmetric it came.
+        """
+        problem = cls.__new__(cls)
+        problem._build(W, u, friction, restitution, dim, SYMMETRY_REPAIRED)
+        return problem
+
+    @property
+    def contact_count(self) -> int:
+        """Number of contacts nc."""
+        return self.u.size // self.dim
+
+    @property
+    def normal_index(self) -> NDArray[np.intp]:
+        """Indices of the normal components, (nc,)."""
+        return np.arange(0, self.u.size, self.dim)
+
+    @property
+    def normal_velocity(self) -> Array:
+        """Normal velocities before the impact, (nc,), [m/s]; negative approaches."""
+        return self.u[:: self.dim]
+
+    @property
+    def kinetic_scale(self) -> Array:
+        """√W_nn of every contact, (nc,), [kg^-1/2]: length of its normal in the kinetic metric.
+
+        An immovable contact (W_nn = 0) takes the largest scale of the others, or 1.
+        """
+        return self._kinetic_scale  # type: ignore[attr-defined]
+
+    @property
+    def approach_threshold(self) -> float:
+        """Value of `approach_measure` below which a contact approaches, [m/s kg^1/2], never positive."""
+        return self._threshold  # type: ignore[attr-defined]
+
+    def approach_measure(self, velocity: ArrayLike | None = None) -> Array:
+        """u_n/√W_nn of every contact, (nc,), [m/s kg^1/2]; ``velocity`` (dim*nc,) defaults to u."""
+        if velocity is None:
+            return self.normal_velocity / self.kinetic_scale
+        return np.asarray(velocity, dtype=float)[:: self.dim] / self.kinetic_scale
+
+    def approaching(self, velocity: ArrayLike | None = None) -> NDArray[np.bool_]:
+        """Whether each contact approaches, (nc,): measure below -1e-11 of the largest before the impact."""
+        return self.approach_measure(velocity) < self.approach_threshold
+
+    def generalized_velocity(self, outcome: "ImpactOutcome | ArrayLike") -> Array:
+        """Generalized velocity v⁺ = v⁻ + M⁻¹ Jᵀ p, (ndof,), of an outcome or an impulse p (dim*nc,).
+
+        Only for problems built by `from_generalized`.
+        """
+        if self.velocity_before is None:
+            raise ValueError("generalized_velocity needs a problem built by ImpactProblem.from_generalized")
+        impulse = np.asarray(getattr(outcome, "impulse", outcome), dtype=float)
+        if impulse.shape != self.u.shape:
+            raise ValueError(
+                f"outcome must hold an impulse of shape {self.u.shape}, got shape {impulse.shape}"
+            )
+        return self.velocity_before + self._response @ impulse  # type: ignore[attr-defined]
+
+    def kernel_arrays(self) -> tuple[Array, Array, Array, Array]:
+        """W, u, friction and restitution as kernels take them: the same memory without the read-only mark.
+
+        Numba compiles once more for read-only arrays; callers must not write to these.
+        """
+        return self._arrays  # type: ignore[attr-defined]
+
+
+def _real_array(name: str, value: Any) -> Array:
+    """A contiguous copy as float64, or an error that names the field."""
+    try:
+        raw = np.asarray(value)
+    except ValueError:
+        raise TypeError(f"{name} must be an array of real numbers, got a ragged sequence") from None
+    if raw.dtype.kind not in "fiu":
+        raise TypeError(f"{name} must be an array of real numbers, got dtype {raw.dtype}")
+    array = np.array(raw, dtype=np.float64, order="C")
+    if not np.isfinite(array).all():
+        where = np.unravel_index(int(np.argmin(np.isfinite(array))), array.shape)
+        raise ValueError(f"{name} must be finite, got {array[where]} at {tuple(int(i) for i in where)}")
+    return array
+
+
+def _per_contact(name: str, value: ArrayLike, count: int) -> Array:
+    array = _real_array(name, value)
+    if array.ndim == 0:
+        return np.full(count, float(array))
+    if array.shape != (count,):
+        raise ValueError(f"{name} must be a number or have shape ({count},), got shape {array.shape}")
+    return array
+
+
+def _symmetric(matrix: Array, accepted: float, name: str = "W") -> tuple[Array, float]:
+    """The symmetric part, and how unsymmetric the matrix was, relative to its largest entry."""
+    difference = float(np.abs(matrix - matrix.T).max(initial=0.0))
+    if difference == 0.0:
+        return matrix, 0.0
+    asymmetry = difference / float(np.abs(matrix).max())
+    if asymmetry > accepted:
+        hint = (
+            ""
+            if accepted == SYMMETRY_REPAIRED or name != "W"
+            else ("; ImpactProblem.symmetrised accepts up to 0.01")
+        )
+        raise ValueError(
+            f"{name} must be symmetric within {accepted:g} of its largest entry, got {asymmetry:.3g}{hint}"
+        )
+    return 0.5 * (matrix + matrix.T), asymmetry
+
+
+def _refuse_indefinite(name: str, matrix: Array) -> None:
+    """Refuse an eigenvalue below -1e-6 of the largest; a Cholesky factor of a shifted copy settles most
+    quickly."""
+    largest = float(matrix.diagonal().max())
+    if largest > 0.0:
+        shifted = matrix.copy()
+        shifted.flat[:: matrix.shape[0] + 1] += NEGATIVE_EIGENVALUE * largest
+        try:
+            np.linalg.cholesky(shifted)
+        except np.linalg.LinAlgError:
+            pass
+        else:
+            return
+    eigenvalues = np.linalg.eigvalsh(matrix)
+    if eigenvalues[0] < -NEGATIVE_EIGENVALUE * max(eigenvalues[-1], 0.0):
+        raise ValueError(
+            f"{name} must be positive semi-definite (smallest eigenvalue at least -1e-6 of the largest), "
+            f"got eigenvalues from {eigenvalues[0]:.3g} to {eigenvalues[-1]:.3g}"
+        )
+
+
+def _read_only(array: Array) -> Array:
+    view = array.view()
+    view.flags.writeable = False
+    return view

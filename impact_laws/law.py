@@ -1,0 +1,73 @@
+"""The contract of an impact law, and the laws by their command line names."""
+
+from importlib import import_module
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from .impact_problem import ImpactProblem
+from .outcome import ImpactOutcome
+
+
+@runtime_checkable
+class ImpactLaw(Protocol):
+    """An impact law: a frozen dataclass whose fields are its parameters.
+
+    The contract, which one test suite checks for every law. When the status of an outcome is RESOLVED:
+
+    - Momentum balances exactly by construction: velocity is computed as u + W @ impulse, from nothing else.
+    - No approaching contact is left, within 1e-8 of the largest approach measure before the impact.
+    - Every contact's impulse lies in its cone: normal impulse >= 0, |tangential| <= friction * normal.
+    - Energy is never gained, beyond rounding.
+    - The same problem, parameters and random generator give the same outcome, bit for bit.
+
+    Otherwise the status says why not and `ImpactStatus.advice` what to do; a law raises only for bad
+    arguments.
+    """
+
+    @property
+    def name(self) -> str:
+        """The class name in kebab-case, as the command line takes it."""
+
+    @property
+    def honours_friction(self) -> bool:
+        """Whether the law uses the contacts' friction; if not, its impulses are normal."""
+
+    @property
+    def honours_restitution(self) -> bool:
+        """Whether the law uses the contacts' restitution."""
+
+    def resolve(self, problem: ImpactProblem, rng: np.random.Generator | None = None) -> ImpactOutcome:
+        """One outcome; ``rng`` feeds laws with a random choice, None stands for a generator of seed 0."""
+
+
+# Class name in kebab-case -> module and class. A new law is one line here.
+_LAWS = {
+    "anitescu-potra": ("anitescu_potra", "AnitescuPotra"),
+    "sequential-reflection": ("sequential_reflection", "SequentialReflection"),
+}
+
+
+def law_names() -> tuple[str, ...]:
+    """Names of all laws, sorted, as `law_by_name` and the command line take them."""
+    return tuple(sorted(_LAWS))
+
+
+def law_by_name(name: str, **parameters: Any) -> ImpactLaw:
+    """The law of that name (class name in kebab-case) with the given parameters.
+
+    Raises ValueError listing the names when there is no such law, TypeError for a parameter it does not have.
+    """
+    if name not in _LAWS:
+        raise ValueError(f"law must be one of {', '.join(law_names())}, got {name!r}")
+    module, law = _LAWS[name]
+    return getattr(import_module(f".{module}", __package__), law)(**parameters)
+
+
+def generator_of(rng: np.random.Generator | None) -> np.random.Generator:
+    """The generator given, or one of seed 0, so that resolving without one repeats."""
+    if rng is None:
+        return np.random.default_rng(0)
+    if not isinstance(rng, np.random.Generator):
+        raise TypeError(f"rng must be a numpy.random.Generator or None, got {type(rng).__name__}")
+    return rng

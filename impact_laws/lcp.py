@@ -1,0 +1,104 @@
+"""Linear complementarity problems: w = q + M z, w >= 0, z >= 0, w·z = 0."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import lcp_kernels
+from .impact_problem import _real_array
+from .tolerances import ENUMERATION_SOLUTIONS, ENUMERATION_UNKNOWNS
+
+Array = NDArray[np.float64]
+
+
+class LcpStatus(Enum):
+    """How Lemke's method ended."""
+
+    SOLVED = "solved"
+    RAY = "ray"
+    """It ran out along a ray from every covering vector tried: most likely there is no solution."""
+    PIVOT_LIMIT = "pivot_limit"
+    INACCURATE = "inaccurate"
+    """A basis was found, but its residual stays above 1e-9 of the scaled problem."""
+
+
+_STATUS = {
+    lcp_kernels.SOLVED: LcpStatus.SOLVED,
+    lcp_kernels.RAY: LcpStatus.RAY,
+    lcp_kernels.PIVOT_LIMIT: LcpStatus.PIVOT_LIMIT,
+    lcp_kernels.INACCURATE: LcpStatus.INACCURATE,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class LcpSolution:
+    """Answer of `solve_lcp`.
+
+    z : (n,), never negative
+    w : (n,), q + M z; negative only by rounding when solved
+    status : LcpStatus; z is the best point met when it is not SOLVED
+    pivots : exchanges made in all attempts together
+    residual : largest |min(z, w)| of the scaled problem, in which max|q| is 1
+    restarts : attempts after the first
+    """
+
+    z: Array
+    w: Array
+    status: LcpStatus
+    pivots: int
+    residual: float
+    restarts: int = 0
+
+    @property
+    def solved(self) -> bool:
+        """Whether the status is SOLVED."""
+        return self.status is LcpStatus.SOLVED
+
+
+def solve_lcp(M: ArrayLike, q: ArrayLike) -> LcpSolution:
+    """One solution of w = q + M z, w >= 0, z >= 0, w·z = 0 by Lemke's method.
+
+    M (n, n) may be unsymmetric and singular; q (n,) in the units of M z. Solutions are found for every
+    copositive-plus M that has one (impact problems are such); for a general M a ray does not prove that there
+    is none. The ratio test is lexicographic, so the method cannot cycle; degenerate problems are restarted
+    from a fixed sequence of covering vectors, so equal input gives equal output, bit for bit. Source: Cottle,
+    Pang & Stone, The Linear Complementarity Problem, section 4.4.
+    """
+    matrix, vector = _checked(M, q)
+    z = np.empty(vector.size)
+    status, pivots, restarts, residual = lcp_kernels.solve_lcp_kernel(matrix, vector, z)
+    return LcpSolution(z, vector + matrix @ z, _STATUS[status], pivots, residual, restarts)
+
+
+def enumerate_lcp_solutions(M: ArrayLike, q: ArrayLike) -> Array:
+    """All distinct basic solutions z, (count, n), of the problem of `solve_lcp`, by trying every
+    complementary basis.
+
+    A basis whose principal submatrix of M is singular is left out, so of a continuum of solutions only those
+    corners appear that have a regular basis. For n up to 16; ValueError beyond, or above 1024 solutions.
+    """
+    matrix, vector = _checked(M, q)
+    if vector.size > ENUMERATION_UNKNOWNS:
+        raise ValueError(
+            f"enumeration tries 2**n complementary bases and is for n up to {ENUMERATION_UNKNOWNS}, "
+            f"got n = {vector.size}"
+        )
+    found = np.empty((ENUMERATION_SOLUTIONS, vector.size))
+    count = lcp_kernels.enumerate_lcp_kernel(matrix, vector, found)
+    if count < 0:
+        raise ValueError(f"the problem has more than {ENUMERATION_SOLUTIONS} distinct basic solutions")
+    return found[:count].copy()
+
+
+def _checked(M: ArrayLike, q: ArrayLike) -> tuple[Array, Array]:
+    vector = _real_array("q", q)
+    if vector.ndim != 1 or vector.size == 0:
+        raise ValueError(f"q must have shape (n,) with n at least 1, got shape {vector.shape}")
+    matrix = _real_array("M", M)
+    if matrix.shape != (vector.size, vector.size):
+        raise ValueError(
+            f"M must have shape {(vector.size, vector.size)} to match q, got shape {matrix.shape}"
+        )
+    return matrix, vector

@@ -1,0 +1,453 @@
+"""Compiled linear complementarity problems: w = q + M z, w >= 0, z >= 0, w·z = 0.
+
+Lemke's method on a condensed tableau (basic columns are not stored) with a lexicographic ratio test, which
+cannot cycle. Variables are labelled w_j = j, z_j = n + j, covering variable z0 = 2n.
+"""
+
+import numpy as np
+
+from ..compiled import kernel
+from .tolerances import (
+    DISTINCT,
+    ENUMERATION_FEASIBLE,
+    ENUMERATION_SINGULAR,
+    LCP_LEXICOGRAPHIC,
+    LCP_PIVOT,
+    LCP_POLISH,
+    LCP_RESIDUAL,
+    LCP_RESTARTS,
+    LCP_TIE,
+    LCP_TIE_FLOOR,
+    LCP_ZERO_DIAGONAL,
+)
+
+SOLVED, RAY, PIVOT_LIMIT, INACCURATE = 0, 1, 2, 3
+
+
+@kernel()
+def scale_lcp(M, q, scaled, scaled_q, row, column):
+    """Fill scaled = row M column and scaled_q = row q / max|row q|; returns that maximum.
+
+    Rows with a positive diagonal are scaled symmetrically to a unit diagonal. Rows without one (friction
+    cones) are scaled by their couplings, row and column apart, since large friction makes the two differ by
+    its size.
+    """
+    n = q.size
+    for i in range(n):
+        peak = 0.0
+        for j in range(n):
+            peak = max(peak, abs(M[i, j]), abs(M[j, i]))
+        row[i] = 0.0
+        column[i] = 0.0
+        if M[i, i] > LCP_ZERO_DIAGONAL * peak:
+            row[i] = 1.0 / np.sqrt(M[i, i])
+            column[i] = row[i]
+    for i in range(n):
+        if row[i] == 0.0:
+            across = 0.0
+            down = 0.0
+            for j in range(n):
+                if M[j, j] > 0.0 and row[j] > 0.0 and row[j] == column[j]:
+                    across = max(across, abs(M[i, j]) * column[j])
+                    down = max(down, abs(M[j, i]) * row[j])
+            # negative marks rows of this kind until all are done, so that they do not scale each other
+            row[i] = -1.0 / across if across > 0.0 else -1.0
+            column[i] = -1.0 / down if down > 0.0 else -1.0
+    largest = 0.0
+    for i in range(n):
+        row[i] = abs(row[i])
+        column[i] = abs(column[i])
+        scaled_q[i] = row[i] * q[i]
+        largest = max(largest, abs(scaled_q[i]))
+    for i in range(n):
+        for j in range(n):
+            scaled[i, j] = row[i] * M[i, j] * column[j]
+        if largest > 0.0:
+            scaled_q[i] /= largest
+    return largest
+
+
+@kernel()
+def eliminate(A, b, singular):
+    """Solve A x = b in place by complete pivoting; x is left in b. False when a pivot is at most
+    ``singular``."""
+    n = b.size
+    order = np.arange(n)
+    for k in range(n):
+        best = 0.0
+        at_row = k
+        at_column = k
+        for i in range(k, n):
+            for j in range(k, n):
+                if abs(A[i, j]) > best:
+                    best = abs(A[i, j])
+                    at_row = i
+                    at_column = j
+        if not best > singular:
+            return False
+        if at_row != k:
+            for j in range(n):
+                A[k, j], A[at_row, j] = A[at_row, j], A[k, j]
+            b[k], b[at_row] = b[at_row], b[k]
+        if at_column != k:
+            for i in range(n):
+                A[i, k], A[i, at_column] = A[i, at_column], A[i, k]
+            order[k], order[at_column] = order[at_column], order[k]
+        for i in range(k + 1, n):
+            factor = A[i, k] / A[k, k]
+            if factor != 0.0:
+                for j in range(k + 1, n):
+                    A[i, j] -= factor * A[k, j]
+                b[i] -= factor * b[k]
+    for k in range(n - 1, -1, -1):
+        for j in range(k + 1, n):
+            b[k] -= A[k, j] * b[j]
+        b[k] /= A[k, k]
+    solution = b.copy()
+    for k in range(n):
+        b[order[k]] = solution[k]
+    return True
+
+
+@kernel()
+def residual_of(M, q, z):
+    """Largest |min(z, w)|, w = q + M z."""
+    worst = 0.0
+    for i in range(q.size):
+        w = q[i]
+        for j in range(q.size):
+            w += M[i, j] * z[j]
+        worst = max(worst, abs(min(z[i], w)))
+    return worst
+
+
+@kernel()
+def solve_basis(M, q, active, singular, z):
+    """z with w = 0 on the active set and z = 0 off it; False when that principal submatrix is singular."""
+    n = q.size
+    chosen = np.empty(n, np.int64)
+    count = 0
+    for i in range(n):
+        z[i] = 0.0
+        if active[i]:
+            chosen[count] = i
+            count += 1
+    A = np.empty((count, count))
+    b = np.empty(count)
+    for i in range(count):
+        b[i] = -q[chosen[i]]
+        for j in range(count):
+            A[i, j] = M[chosen[i], chosen[j]]
+    if not eliminate(A, b, singular):
+        return False
+    for i in range(count):
+        z[chosen[i]] = b[i]
+    return True
+
+
+@kernel()
+def lemke_attempt(M, q, cover, tie, pivot_tolerance, z, active):
+    """One run of Lemke's method on scaled data. Fills z and the active set; returns (status, pivots)."""
+    n = q.size
+    T = np.empty((n, n + 2))  # columns: nonbasic variables, then the right-hand side
+    basic = np.arange(n)
+    nonbasic = np.arange(n, 2 * n + 1)
+    row_of = np.full(2 * n + 1, -1)
+    column_of = np.full(2 * n + 1, -1)
+    leaving = -1
+    least = 0.0
+    for i in range(n):
+        for j in range(n):
+            T[i, j] = -M[i, j]
+        T[i, n] = -cover[i]
+        T[i, n + 1] = q[i]
+        row_of[i] = i
+        column_of[n + i] = i
+        # on a tie the last row is the lexicographic minimum, since the basis inverse is the identity
+        if q[i] < 0.0 and (leaving < 0 or q[i] / cover[i] <= least):
+            least = q[i] / cover[i]
+            leaving = i
+        z[i] = 0.0
+        active[i] = False
+    column_of[2 * n] = n
+    if leaving < 0:
+        return SOLVED, 0
+    entering = n
+    status = PIVOT_LIMIT
+    pivots = 0
+    tied = np.empty(n, np.int64)
+    for _ in range(50 * n + 100):
+        # exchange: nonbasic[entering] becomes basic in row `leaving`
+        pivots += 1
+        inverse = 1.0 / T[leaving, entering]
+        for j in range(n + 2):
+            T[leaving, j] *= inverse
+        T[leaving, entering] = inverse
+        for i in range(n):
+            if i != leaving:
+                factor = T[i, entering]
+                if factor != 0.0:
+                    for j in range(n + 2):
+                        T[i, j] -= factor * T[leaving, j]
+                    T[i, entering] = -factor * inverse
+        out = basic[leaving]
+        into = nonbasic[entering]
+        basic[leaving] = into
+        nonbasic[entering] = out
+        row_of[into] = leaving
+        column_of[into] = -1
+        row_of[out] = -1
+        column_of[out] = entering
+        if out == 2 * n:
+            status = SOLVED
+            break
+        entering = column_of[out + n if out < n else out - n]
+        # ratio test with ties as wide as the tie tolerance
+        ratio = np.inf
+        for i in range(n):
+            if T[i, entering] > pivot_tolerance:
+                ratio = min(ratio, max(T[i, n + 1], 0.0) / T[i, entering])
+        if ratio == np.inf:
+            status = RAY
+            break
+        count = 0
+        leaving = -1
+        for i in range(n):
+            if T[i, entering] > pivot_tolerance:
+                mine = max(T[i, n + 1], 0.0) / T[i, entering]
+                if mine - ratio <= tie * (LCP_TIE_FLOOR + mine + ratio):
+                    tied[count] = i
+                    count += 1
+                    if basic[i] == 2 * n:
+                        leaving = i
+        if leaving >= 0:
+            continue
+        for label in range(n):
+            if count == 1:
+                break
+            column = column_of[label]
+            lowest = np.inf
+            for k in range(count):
+                i = tied[k]
+                entry = T[i, column] if column >= 0 else (1.0 if row_of[label] == i else 0.0)
+                lowest = min(lowest, entry / T[i, entering])
+            kept = 0
+            for k in range(count):
+                i = tied[k]
+                entry = T[i, column] if column >= 0 else (1.0 if row_of[label] == i else 0.0)
+                if entry / T[i, entering] <= lowest + LCP_LEXICOGRAPHIC:
+                    tied[kept] = i
+                    kept += 1
+            count = kept
+        leaving = tied[0]
+    for i in range(n):
+        if n <= basic[i] < 2 * n:
+            z[basic[i] - n] = max(T[i, n + 1], 0.0)
+            active[basic[i] - n] = True
+    return status, pivots
+
+
+@kernel()
+def solve_lcp_kernel(M, q, z):
+    """Scaled, safeguarded Lemke. Fills z; returns (status, pivots, restarts, residual of the scaled
+    problem)."""
+    n = q.size
+    scaled = np.empty((n, n))
+    scaled_q = np.empty(n)
+    row = np.empty(n)
+    column = np.empty(n)
+    largest = scale_lcp(M, q, scaled, scaled_q, row, column)
+    z[:] = 0.0
+    if not scaled_q.min() < 0.0:
+        return SOLVED, 0, 0, 0.0
+    cover = np.ones(n)
+    trial = np.empty(n)
+    active = np.zeros(n, np.bool_)
+    tie = LCP_TIE
+    pivot_tolerance = LCP_PIVOT
+    best = np.inf
+    status = RAY
+    pivots = 0
+    restarts = 0
+    state = 1
+    while True:
+        ended, made = lemke_attempt(scaled, scaled_q, cover, tie, pivot_tolerance, trial, active)
+        pivots += made
+        residual = residual_of(scaled, scaled_q, trial)
+        if ended == SOLVED and residual > LCP_POLISH:
+            polished = np.empty(n)
+            if solve_basis(scaled, scaled_q, active, 0.0, polished):
+                for i in range(n):
+                    polished[i] = max(polished[i], 0.0)
+                again = residual_of(scaled, scaled_q, polished)
+                if again < residual:
+                    residual = again
+                    trial[:] = polished
+        if residual < best:
+            best = residual
+            z[:] = trial
+            status = ended
+        if best <= LCP_RESIDUAL:
+            status = SOLVED
+            break
+        if restarts == LCP_RESTARTS:
+            if status == SOLVED:
+                status = INACCURATE
+            break
+        restarts += 1
+        for i in range(n):  # a fixed pseudo-random sequence (Park & Miller), so that answers repeat
+            state = state * 48271 % 2147483647
+            cover[i] = 0.5 + state / 2147483647.0
+        tie = 10.0 ** -(6 + restarts % 4)
+        pivot_tolerance = 10.0 ** -(8 + restarts % 3)
+    for i in range(n):
+        z[i] *= column[i] * largest
+    return status, pivots, restarts, best
+
+
+@kernel()
+def enumerate_lcp_kernel(M, q, found):
+    """Fill the rows of ``found`` with all distinct basic solutions; returns how many, or -1 when they do not
+    fit."""
+    n = q.size
+    scaled = np.empty((n, n))
+    scaled_q = np.empty(n)
+    row = np.empty(n)
+    column = np.empty(n)
+    largest = scale_lcp(M, q, scaled, scaled_q, row, column)
+    active = np.empty(n, np.bool_)
+    z = np.empty(n)
+    count = 0
+    for mask in range(1 << n):
+        for i in range(n):
+            active[i] = (mask >> i) & 1 == 1
+        if not solve_basis(scaled, scaled_q, active, ENUMERATION_SINGULAR, z):
+            continue
+        if z.min() < -ENUMERATION_FEASIBLE:
+            continue
+        feasible = True
+        for i in range(n):
+            if not active[i]:
+                w = scaled_q[i]
+                for j in range(n):
+                    w += scaled[i, j] * z[j]
+                if w < -ENUMERATION_FEASIBLE:
+                    feasible = False
+                    break
+        if not feasible:
+            continue
+        for i in range(n):
+            z[i] = max(z[i], 0.0)
+        new = True
+        for k in range(count):
+            distance = 0.0
+            size = 1.0
+            for i in range(n):
+                distance = max(distance, abs(found[k, i] - z[i]))
+                size = max(size, z[i])
+            if distance <= DISTINCT * size:
+                new = False
+                break
+        if new:
+            if count == found.shape[0]:
+                return -1
+            found[count] = z
+            count += 1
+    for k in range(count):
+        for i in range(n):
+            found[k, i] *= column[i] * largest
+    return count
+
+
+@kernel()
+def assemble_impact_lcp(W, u, friction, directions, M, q):
+    """Fill the simultaneous inelastic impact LCP: normal impulses, edge impulses contact by contact, cone
+    slacks.
+
+    ``directions`` (edges, dim-1) are the unit tangential directions; contacts without friction have no edges.
+    """
+    dim = directions.shape[1] + 1
+    edges = directions.shape[0]
+    contacts = friction.size
+    generators = q.size
+    for c in range(contacts):
+        if friction[c] > 0.0:
+            generators -= 1
+    index = np.empty(generators, np.int64)  # first component of W that a generator acts on
+    weight = np.zeros((generators, 2))
+    M[:] = 0.0
+    edge = contacts
+    slack = generators
+    for c in range(contacts):
+        index[c] = c * dim
+        weight[c, 0] = 1.0
+        if friction[c] > 0.0:
+            M[slack, c] = friction[c]
+            for k in range(edges):
+                index[edge] = c * dim + 1
+                for component in range(dim - 1):
+                    weight[edge, component] = directions[k, component]
+                M[slack, edge] = -1.0
+                M[edge, slack] = 1.0
+                edge += 1
+            q[slack] = 0.0
+            slack += 1
+    for a in range(generators):
+        q[a] = 0.0
+        for i in range(2):
+            if weight[a, i] != 0.0:
+                q[a] += weight[a, i] * u[index[a] + i]
+        for b in range(a + 1):
+            entry = 0.0
+            for i in range(2):
+                if weight[a, i] != 0.0:
+                    for j in range(2):
+                        if weight[b, j] != 0.0:
+                            entry += weight[a, i] * weight[b, j] * W[index[a] + i, index[b] + j]
+            M[a, b] = entry
+            M[b, a] = entry
+
+
+@kernel()
+def impulse_in_cones(z, friction, directions, impulse):
+    """Contact impulse of an assembled LCP's z, with rounding outside the cones cut back along each
+    tangent."""
+    dim = directions.shape[1] + 1
+    edges = directions.shape[0]
+    edge = friction.size
+    impulse[:] = 0.0
+    for c in range(friction.size):
+        first = c * dim
+        impulse[first] = max(z[c], 0.0)
+        if friction[c] > 0.0:
+            total = 0.0
+            for k in range(edges):
+                amount = max(z[edge], 0.0)
+                edge += 1
+                for component in range(dim - 1):
+                    total_component = impulse[first + 1 + component]
+                    impulse[first + 1 + component] = total_component + amount * directions[k, component]
+            for component in range(dim - 1):
+                total += impulse[first + 1 + component] ** 2
+            total = np.sqrt(total)
+            bound = friction[c] * impulse[first]
+            if total > bound:
+                for component in range(dim - 1):
+                    impulse[first + 1 + component] *= bound / total
+
+
+@kernel()
+def simultaneous_impact(W, u, friction, directions, impulse):
+    """Anitescu & Potra's inelastic impact. Fills impulse; returns (status, pivots, restarts, scaled
+    residual)."""
+    size = friction.size
+    for c in range(friction.size):
+        if friction[c] > 0.0:
+            size += directions.shape[0] + 1
+    M = np.empty((size, size))
+    q = np.empty(size)
+    z = np.empty(size)
+    assemble_impact_lcp(W, u, friction, directions, M, q)
+    answer = solve_lcp_kernel(M, q, z)
+    impulse_in_cones(z, friction, directions, impulse)
+    return answer

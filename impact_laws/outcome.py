@@ -1,0 +1,161 @@
+"""What an impact law answers: one outcome with its path and status, or a set of outcomes."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .impact_problem import ImpactProblem
+from .tolerances import ENERGY_GAIN, OUTCOME_RESIDUAL
+
+Array = NDArray[np.float64]
+
+
+class ImpactStatus(Enum):
+    """How a resolution ended. ``value`` is the name used in files and tables, ``advice`` what to do about
+    it."""
+
+    RESOLVED = "resolved", "The impact is resolved; nothing to do."
+    NOT_TERMINATED = (
+        "not_terminated",
+        "The law used up its steps with a contact still approaching: raise its limit, or check "
+        "whether the contacts "
+        "leave any motion that separates all of them (a body wedged between opposite walls has none).",
+    )
+    NO_SOLUTION = (
+        "no_solution",
+        "The law has no solution here: look for a contact between two immovable bodies, or friction "
+        "so large that "
+        "the contacts jam, and compare with another law.",
+    )
+    ENERGY_GAINED = (
+        "energy_gained",
+        "The result would raise the kinetic energy: the problem is too badly scaled for double "
+        "precision, or W is "
+        "not what belongs to these velocities; check masses and lever arms.",
+    )
+    INACCURATE = (
+        "inaccurate",
+        "The solver's residual stayed above its tolerance: look for mass ratios beyond 1e6 or very "
+        "large friction, "
+        "and drop duplicated contacts.",
+    )
+    RENEWED_COMPRESSION = (
+        "renewed_compression",
+        "The contact began to compress again before restitution ended, where the law defines no "
+        "coefficient: lower "
+        "friction or use a law without restitution.",
+    )
+
+    advice: str
+
+    def __new__(cls, value: str, advice: str) -> "ImpactStatus":
+        member = object.__new__(cls)
+        member._value_ = value
+        member.advice = advice
+        return member
+
+
+@dataclass(frozen=True, eq=False)
+class ImpactPath:
+    """Cumulative impulse and contact velocity along a resolution of k stages.
+
+    impulse : (k+1, dim*nc), [N s], first row zero, last row the outcome's impulse
+    velocity : (k+1, dim*nc), [m/s], each u + W @ impulse
+    labels : k+1 words, what has just happened at each row; the first is "before impact"
+    """
+
+    impulse: Array
+    velocity: Array
+    labels: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+@dataclass(frozen=True, eq=False)
+class ImpactOutcome:
+    """The answer of a law to one problem.
+
+    impulse : (dim*nc,), [N s]
+    velocity : (dim*nc,), [m/s], post-impact contact velocity u + W @ impulse
+    energy_change : [J], impulse·u + ½ impulse·W·impulse, never above rounding when resolved
+    path : ImpactPath, the way there
+    status : ImpactStatus
+    message : the status in this case, one sentence
+    info : what else the law knows, such as ``sequence`` or ``pivots``
+    """
+
+    impulse: Array
+    velocity: Array
+    energy_change: float
+    path: ImpactPath
+    status: ImpactStatus
+    message: str = ""
+    info: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def resolved(self) -> bool:
+        """Whether the status is RESOLVED."""
+        return self.status is ImpactStatus.RESOLVED
+
+    @classmethod
+    def from_stages(
+        cls,
+        problem: ImpactProblem,
+        stages: Array,
+        labels: Sequence[str],
+        status: ImpactStatus = ImpactStatus.RESOLVED,
+        message: str = "",
+        info: Mapping[str, Any] | None = None,
+    ) -> "ImpactOutcome":
+        """The outcome of cumulative impulses ``stages`` (k, dim*nc), one label each, after the zero impulse.
+
+        Velocity and energy follow from the impulse alone, so the momentum balance is exact by construction. A
+        result that leaves an approaching contact or gains energy is never called resolved.
+        """
+        inertia, before, _, _ = problem.kernel_arrays()
+        impulses = np.zeros((len(labels) + 1, before.size))
+        impulses[1:] = stages
+        velocities = before + impulses @ inertia
+        impulse = impulses[-1]
+        response = inertia @ impulse
+        velocity = before + response
+        velocities[-1] = velocity
+        given, stored = float(impulse @ before), 0.5 * float(impulse @ response)
+        if status is ImpactStatus.RESOLVED:
+            least = float((velocity[:: problem.dim] / problem.kinetic_scale).min())
+            largest = float(np.abs(problem.approach_measure()).max())
+            if least < -OUTCOME_RESIDUAL * largest - 1e-14 * float(np.abs(response).max()) / float(
+                problem.kinetic_scale.min()
+            ):
+                status = ImpactStatus.INACCURATE
+                message = f"a contact still approaches at {least:.3g} m/s kg^1/2 after the impact"
+            elif given + stored > ENERGY_GAIN * (abs(given) + stored):
+                status = ImpactStatus.ENERGY_GAINED
+                message = f"kinetic energy would grow by {given + stored:.3g} J"
+        path = ImpactPath(impulses, velocities, ("before impact", *labels))
+        return cls(impulse.copy(), velocity, given + stored, path, status, message, info or {})
+
+
+@dataclass(frozen=True, eq=False)
+class OutcomeSet:
+    """Several outcomes of one problem.
+
+    velocity, impulse : (n, dim*nc), [m/s] and [N s]
+    solves : (n,) integers, how many small problems were solved for each
+    resolved : (n,) booleans
+    labels : n entries, what tells the outcomes apart (a sequence of contacts, the pressed contacts, ...)
+    """
+
+    velocity: Array
+    impulse: Array
+    solves: NDArray[np.int64]
+    resolved: NDArray[np.bool_]
+    labels: tuple[Any, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.velocity)

@@ -1,0 +1,59 @@
+"""Compiled sequence of reflections in the kinetic metric, on normal components only."""
+
+import numpy as np
+
+from ..compiled import kernel
+
+MOST_APPROACHING, LEAST_APPROACHING, VISITS, RANDOM = 0, 1, 2, 3
+FEASIBLE, TOO_MANY, IMMOVABLE = 0, 1, 2
+
+
+@kernel()
+def reflect(N, velocity, scale, threshold, order, visits, seed, sequence):
+    """Reflect across approaching contacts until none is left.
+
+    N (nc, nc) normal inverse inertia, velocity (nc,) normal velocities, updated in place; sequence (max,)
+    receives the contacts. Returns (reflections, status).
+    """
+    contacts = velocity.size
+    state = seed % 2147483646 + 1
+    position = 0
+    approaching = np.empty(contacts, np.int64)
+    for made in range(sequence.size + 1):
+        count = 0
+        chosen = -1
+        extreme = 0.0
+        for i in range(contacts):
+            measure = velocity[i] / scale[i]
+            if measure < threshold:
+                approaching[count] = i
+                count += 1
+                if (
+                    chosen < 0
+                    or (order == MOST_APPROACHING and measure < extreme)
+                    or (order == LEAST_APPROACHING and measure > extreme)
+                ):
+                    chosen = i
+                    extreme = measure
+        if count == 0:
+            return made, FEASIBLE
+        if made == sequence.size:
+            return made, TOO_MANY
+        if order == VISITS:
+            for _ in range(visits.size):
+                chosen = visits[position]
+                position = (position + 1) % visits.size
+                if velocity[chosen] / scale[chosen] < threshold:
+                    break
+        elif order == RANDOM:
+            state = state * 48271 % 2147483647
+            chosen = approaching[state * count // 2147483647]
+        if not N[chosen, chosen] > 0.0:
+            return made, IMMOVABLE
+        before = velocity[chosen]
+        factor = -2.0 * before / N[chosen, chosen]
+        for i in range(contacts):
+            velocity[i] += factor * N[i, chosen]
+        velocity[chosen] = -before  # exactly, so that rounding cannot make it approach again
+        sequence[made] = chosen
+    return sequence.size, TOO_MANY

@@ -1,0 +1,83 @@
+"""Every tolerance of the impact laws: unit, reason, and what changing it breaks.
+
+Compiled kernels take these as constants; the kernel stamp covers this file, so an edit recompiles them.
+"""
+
+SYMMETRY_ACCEPTED = 1e-6
+"""Largest |W - Wᵀ| over largest |W|, dimensionless, that is symmetrised without asking. Covers the rounding
+of J M⁻¹ Jᵀ in single precision. Larger: a wrong W passes in silence. Smaller: honest W are refused."""
+
+SYMMETRY_REPAIRED = 1e-2
+"""The same for `ImpactProblem.symmetrised`, for printed or measured W with two or three digits."""
+
+NEGATIVE_EIGENVALUE = 1e-6
+"""Most negative eigenvalue of W over its largest, dimensionless. Rank deficiency is normal and its zeros
+round to either side. Larger: a W that creates energy passes. Smaller: hyperstatic contact sets are
+refused."""
+
+APPROACH = 1e-11
+"""A contact approaches when u_n/√W_nn is below minus this times the largest |u_n/√W_nn| before the impact,
+dimensionless. Larger: slow real impacts are dropped. Smaller: rounding of earlier reflections counts as new
+impacts."""
+
+LCP_TIE = 1e-7
+"""Two ratios of Lemke's ratio test are one when they differ by less than this, relative (scaled problem). It
+decides robustness: at 1e-13 some 8 % of degenerate impact problems end on a false ray, at 1e-7 none of 60,000
+did."""
+
+LCP_TIE_FLOOR = 1e-3
+"""Absolute part added to the sum of both ratios before LCP_TIE multiplies it (scaled problem, ratios of order
+one)."""
+
+LCP_PIVOT = 1e-9
+"""Smallest pivot in Lemke's ratio test (scaled problem). Larger: true pivots are skipped and a false ray
+appears. Smaller: rounding is taken for a pivot and the tableau is destroyed."""
+
+LCP_LEXICOGRAPHIC = 1e-9
+"""Entries of the basis inverse within this are equal when ties are broken lexicographically (scaled
+problem)."""
+
+LCP_RESIDUAL = 1e-9
+"""Largest |min(z, w)| (scaled problem, max|q| = 1) of a solution that is accepted without a restart."""
+
+LCP_POLISH = 1e-13
+"""Residual above which the last basis is solved again from the scaled data, which removes the tableau's
+rounding."""
+
+LCP_RESTARTS = 24
+"""Restarts with another covering vector before a ray or an inaccurate solution is reported. The sequence of
+covering vectors is fixed, so that answers repeat bit for bit. Fewer: rare degenerate problems fail. More:
+rays take longer."""
+
+LCP_ZERO_DIAGONAL = 1e-12
+"""A diagonal entry below this times the largest entry of its row and column counts as zero, and the row is
+scaled by its couplings instead. Larger: weak contacts of mixed-mass problems are scaled badly. Smaller:
+rounding sets the scale."""
+
+OUTCOME_RESIDUAL = 1e-8
+"""Largest approach left after the impact, as a fraction of the largest measure before it, and largest scaled
+LCP residual of an outcome called resolved. Larger: wrong outcomes pass. Smaller: hyperstatic problems report
+failure."""
+
+ENERGY_GAIN = 1e-9
+"""Energy gain, as a fraction of |p·u| + ½ p·Wp, above which an outcome is called energy_gained instead of
+resolved."""
+
+ENUMERATION_UNKNOWNS = 16
+"""Most unknowns for which complementary bases are enumerated: 2**16 bases take about 0.1 s, each more doubles
+it."""
+
+ENUMERATION_SOLUTIONS = 1024
+"""Most distinct solutions kept by the enumeration; more is an error, never a cut list."""
+
+ENUMERATION_SINGULAR = 1e-10
+"""Pivot (scaled problem, complete pivoting) below which a complementary basis counts as singular and is left
+out. Smaller: bases of rank-deficient problems give huge false solutions. Larger: badly scaled true bases are
+lost."""
+
+ENUMERATION_FEASIBLE = 1e-9
+"""Most negative z or w (scaled problem, max|q| = 1) of an enumerated solution."""
+
+DISTINCT = 1e-7
+"""Two solutions or outcomes are one when every component differs by less than this, relative to the
+largest."""

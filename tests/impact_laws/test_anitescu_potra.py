@@ -1,0 +1,70 @@
+import numpy as np
+import pytest
+
+from carom.impact_laws import AnitescuPotra, ImpactProblem, ImpactStatus
+
+
+@pytest.mark.parametrize("scene", ["rocking_block", "box_and_wall"])
+def test_block_and_box_come_to_rest(scene, request):
+    problem = request.getfixturevalue(scene)
+    outcome = AnitescuPotra().resolve(problem)
+    assert outcome.resolved
+    np.testing.assert_allclose(problem.generalized_velocity(outcome), 0.0, atol=1e-12)
+    v = problem.velocity_before
+    assert outcome.energy_change == pytest.approx(-0.5 * v[0] ** 2 - 0.5 * v[1] ** 2)
+    everything = AnitescuPotra().outcomes(problem)
+    assert len(everything) == 1
+    np.testing.assert_allclose(everything.velocity, 0.0, atol=1e-12)
+
+
+def test_compass_gait_has_three_outcomes(compass_gait):
+    """Trailing foot (normal, tangential) after the impact, as Halm & Posa's model gives it."""
+    everything = AnitescuPotra().outcomes(compass_gait)
+    expected = [(0.0, 0.0), (0.0, 0.1285), (0.0996, 0.1980)]
+    trailing = everything.velocity[:, :2]
+    assert len(everything) == 3
+    for pair in expected:
+        assert np.abs(trailing - pair).max(axis=1).min() < 5e-5
+    np.testing.assert_allclose(
+        everything.velocity, compass_gait.u + everything.impulse @ compass_gait.W, atol=1e-15
+    )
+    single = AnitescuPotra().resolve(compass_gait)
+    assert np.abs(everything.velocity - single.velocity).max(axis=1).min() < 1e-10
+
+
+def test_sticking_and_sliding_point():
+    """A point mass: friction stops a slow slip and takes μ times the normal impulse from a fast one."""
+    slow = AnitescuPotra().resolve(ImpactProblem(np.eye(3), [-1.0, 0.2, 0.0], friction=0.5))
+    np.testing.assert_allclose(slow.impulse, [1.0, -0.2, 0.0], atol=1e-15)
+    fast = AnitescuPotra().resolve(ImpactProblem(np.eye(3), [-1.0, 0.0, 2.0], friction=0.5))
+    np.testing.assert_allclose(fast.impulse, [1.0, 0.0, -0.5], atol=1e-15)
+    without = AnitescuPotra().resolve(ImpactProblem(np.eye(3), [-1.0, 0.0, 2.0], friction=0.0))
+    np.testing.assert_allclose(without.velocity, [0.0, 0.0, 2.0], atol=1e-15)
+
+
+def test_more_edges_come_closer_to_the_cone():
+    u = [-1.0, 3.0 * np.cos(0.3), 3.0 * np.sin(0.3)]
+    errors = []
+    for edges in (4, 16, 64):
+        impulse = AnitescuPotra(cone_edges=edges).resolve(ImpactProblem(np.eye(3), u, friction=0.5)).impulse
+        errors.append(np.abs(impulse[1:] + 0.5 * np.array([np.cos(0.3), np.sin(0.3)])).max())
+    assert errors[0] > errors[1] > errors[2]
+    assert errors[2] < 0.5 * np.pi / 64
+
+
+def test_immovable_contact_has_no_solution():
+    outcome = AnitescuPotra().resolve(ImpactProblem(np.zeros((2, 2)), [-1.0, 0.0], dim=2))
+    assert outcome.status is ImpactStatus.NO_SOLUTION
+    assert "immovable" in outcome.status.advice
+    assert not outcome.resolved
+
+
+def test_too_large_an_enumeration_is_refused():
+    with pytest.raises(ValueError, match="at most 16 unknowns, this problem has 20"):
+        AnitescuPotra().outcomes(ImpactProblem(np.eye(6), -np.ones(6), friction=0.5))
+
+
+@pytest.mark.parametrize(("edges", "error"), [(2, ValueError), (4.0, TypeError), (True, TypeError)])
+def test_bad_cone_edges_are_refused(edges, error):
+    with pytest.raises(error, match="cone_edges"):
+        AnitescuPotra(cone_edges=edges)

@@ -1,0 +1,174 @@
+"""Lemke's method against a brute-force enumerator, and on 20,000 degenerate impact problems."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from carom.impact_laws import LcpStatus, enumerate_lcp_solutions, lcp_kernels, solve_lcp
+from carom.impact_laws.anitescu_potra import edge_directions
+
+SMALL = st.integers(1, 5).flatmap(
+    lambda n: st.tuples(
+        arrays(np.int64, (n, n), elements=st.integers(-3, 3)),
+        arrays(np.int64, n, elements=st.integers(-4, 4)),
+    )
+)
+
+
+def _is_solution(M, q, z, tolerance=1e-9):
+    return np.abs(np.minimum(z, q + M @ z)).max() <= tolerance * max(1.0, np.abs(q).max())
+
+
+@settings(derandomize=True, max_examples=400, deadline=None)
+@given(SMALL)
+def test_general_matrices_agree_with_enumeration(problem):
+    M, q = problem
+    solutions = enumerate_lcp_solutions(M, q)
+    assert all(_is_solution(M, q, z) for z in solutions)
+    answer = solve_lcp(M, q)
+    if answer.solved:
+        assert _is_solution(M, q, answer.z)
+        assert np.array_equal(answer.w, q + M @ answer.z)
+        assert min(np.abs(z - answer.z).max() for z in solutions) < 1e-8 * (1 + answer.z.max())
+    else:
+        assert answer.status is LcpStatus.RAY
+
+
+@settings(derandomize=True, max_examples=200, deadline=None)
+@given(SMALL)
+def test_semi_definite_matrices_are_solved_when_solvable(problem):
+    half, q = problem
+    M = half @ half.T
+    solutions = enumerate_lcp_solutions(M, q)
+    assert solve_lcp(M, q).solved == (len(solutions) > 0)
+    # all solutions of a semi-definite problem share w
+    for z in solutions[1:]:
+        np.testing.assert_allclose(M @ z, M @ solutions[0], atol=1e-8)
+
+
+def test_known_solution_sets():
+    # M = [[1, 2], [2, 1]], q = (-1, -1): three solutions
+    found = enumerate_lcp_solutions([[1, 2], [2, 1]], [-1, -1])
+    expected = [[0, 1], [1 / 3, 1 / 3], [1, 0]]
+    np.testing.assert_allclose(sorted(found.tolist()), expected, atol=1e-15)
+    assert enumerate_lcp_solutions([[0.0]], [0.0]).tolist() == [[0.0]]  # all-zero submatrix left out
+    assert len(enumerate_lcp_solutions(np.zeros((2, 2)), [-1.0, 1.0])) == 0
+
+
+def test_no_solution_is_a_ray_and_trivial_needs_no_pivot():
+    answer = solve_lcp([[-1.0]], [-1.0])
+    assert answer.status is LcpStatus.RAY
+    assert not answer.solved
+    trivial = solve_lcp([[-1.0]], [0.0])
+    assert trivial.solved
+    assert trivial.pivots == 0
+    assert trivial.z.tolist() == [0.0]
+
+
+def test_lexicographic_rule_does_not_cycle():
+    # every ratio ties: identical rows and equal right-hand sides
+    n = 12
+    answer = solve_lcp(np.ones((n, n)), -np.ones(n))
+    assert answer.solved
+    assert answer.z.sum() == pytest.approx(1.0)
+    assert answer.restarts == 0
+
+
+def test_bad_input_is_refused():
+    with pytest.raises(ValueError, match=r"M must have shape \(2, 2\)"):
+        solve_lcp(np.eye(3), [1.0, 2.0])
+    with pytest.raises(ValueError, match="q must be finite"):
+        solve_lcp(np.eye(2), [np.inf, 0.0])
+    with pytest.raises(ValueError, match="q must have shape"):
+        solve_lcp(np.zeros((0, 0)), [])
+    with pytest.raises(ValueError, match="for n up to 16, got n = 17"):
+        enumerate_lcp_solutions(np.eye(17), -np.ones(17))
+
+
+def _impacts(seed, total):
+    """Random impact problems (W, u, friction, directions) in batches: much degeneracy, as contacts have
+    it."""
+    rng = np.random.default_rng(seed)
+    made = 0
+    while made < total:
+        batch = min(200, total - made)
+        made += batch
+        contacts = int(rng.integers(1, 9))
+        directions = edge_directions(*[(2, 4), (3, 4), (3, 6)][int(rng.integers(3))])
+        dim = directions.shape[1] + 1
+        kind = int(rng.integers(4))
+        freedoms = [int(rng.integers(2, 13)), 6, 6, 12][kind]
+        if kind == 0:  # no mechanism behind it
+            J = rng.normal(size=(batch, contacts, dim, freedoms))
+        else:  # points on a box face, on one body, between two bodies
+            point = rng.integers(-2, 3, size=(batch, contacts, 3)) * 0.5
+            frame = np.linalg.qr(rng.normal(size=(batch, contacts, 3, 3)))[0]
+            if kind == 1:
+                point[..., 2] = -1.0
+                frame = np.broadcast_to(np.eye(3)[[2, 0, 1]], frame.shape)
+            turning = np.cross(point[:, :, None, :], frame)
+            J = np.concatenate([frame, turning], axis=3)[:, :, :dim]
+            if kind == 3:
+                other = np.cross((point - [0, 0, 1.5])[:, :, None, :], frame)[:, :, :dim]
+                J = np.concatenate([J, -frame[:, :, :dim], -other], axis=3)
+        twice = rng.random(batch) < 0.15
+        J[twice, -1] = J[twice, 0]
+        J = J.reshape(batch, contacts * dim, freedoms)
+        W = (J / rng.choice([0.1, 1.0, 10.0], size=(batch, 1, freedoms))) @ J.transpose(0, 2, 1)
+        v = rng.normal(size=(batch, freedoms, 1))
+        whole = rng.random(batch) < 0.1
+        v[whole] = np.round(v[whole])
+        friction = rng.choice([0.1, 0.5, 1.0, 3.0], size=(batch, contacts))
+        u = (J @ v)[:, :, 0]
+        for k in range(batch):
+            yield np.ascontiguousarray(0.5 * (W[k] + W[k].T)), u[k].copy(), friction[k].copy(), directions
+
+
+def _scaled_residual(M, q, z, slacks):
+    """max |min(z, w)| with unit diagonal and max |q| = 1; computed apart from the solver's own figure."""
+    s = np.ones(q.size)
+    dynamic = slice(0, q.size - slacks)
+    s[dynamic] = 1.0 / np.sqrt(np.maximum(M.diagonal()[dynamic], 1e-12 * M.max()))
+    if slacks:
+        across = 1.0 / np.abs(M[-slacks:] * s).max(axis=1)
+        down = 1.0 / np.abs(M[:, -slacks:] * s[:, None]).max(axis=0)
+    row, column = s.copy(), s.copy()
+    if slacks:
+        row[-slacks:], column[-slacks:] = across, down
+    largest = np.abs(row * q).max()
+    if largest == 0.0:
+        return np.abs(z).max()
+    return np.abs(np.minimum(z / column, row * (q + M @ z))).max() / largest
+
+
+def test_twenty_thousand_random_impacts_are_all_solved():
+    """Measured: 0 failures of 20,000, worst scaled residual 2.4e-11."""
+    failures = 0
+    worst = 0.0
+    for W, u, friction, directions in _impacts(seed=2024, total=20_000):
+        size = friction.size * (2 + len(directions))
+        M, q, z = np.empty((size, size)), np.empty(size), np.empty(size)
+        lcp_kernels.assemble_impact_lcp(W, u, friction, directions, M, q)
+        status, _, _, _ = lcp_kernels.solve_lcp_kernel(M, q, z)
+        residual = _scaled_residual(M, q, z, friction.size)
+        worst = max(worst, residual)
+        failures += status != lcp_kernels.SOLVED or not residual < 1e-8
+    assert failures == 0, f"worst residual {worst:g}"
+
+
+def test_large_friction_does_not_spoil_the_scaling():
+    for W, u, friction, directions in _impacts(seed=5, total=600):
+        size = friction.size * (2 + len(directions))
+        M, q, z = np.empty((size, size)), np.empty(size), np.empty(size)
+        lcp_kernels.assemble_impact_lcp(W, u, 1e5 * friction, directions, M, q)
+        assert lcp_kernels.solve_lcp_kernel(M, q, z)[0] == lcp_kernels.SOLVED
+
+
+def test_answers_repeat_bit_for_bit():
+    for W, u, friction, directions in _impacts(seed=9, total=50):
+        size = friction.size * (2 + len(directions))
+        M, q = np.empty((size, size)), np.empty(size)
+        lcp_kernels.assemble_impact_lcp(W, u, friction, directions, M, q)
+        assert np.array_equal(solve_lcp(M, q).z, solve_lcp(M.copy(), q.copy()).z)
