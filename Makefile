@@ -1,0 +1,19 @@
+# One command set, used by hand, by the pre-commit hook and by CI.
+
+.PHONY: check format lint types test
+
+check: lint types test
+
+format:
+	ruff check --fix .
+	ruff format .
+
+lint:
+	ruff check .
+	ruff format --check .
+
+types:
+	mypy
+
+test:
+	python -m pytest
