@@ -32,7 +32,7 @@ def mesh_of_surface(vertices: Any, faces: Any) -> Mesh:
     if np.einsum("fi,fi->", corners.mean(axis=1) - vertices.mean(axis=0), doubled_area) < 0:
         faces, corners, doubled_area = faces[:, ::-1], corners[:, ::-1], -doubled_area
     face_normals = doubled_area / size[:, None]
-    normals = _corner_normals(_merged(vertices, extent)[faces], face_normals, size)
+    normals = _corner_normals(_merged(vertices, extent)[faces], face_normals, _corner_angles(corners))
     turned = np.einsum("fci,fi->fc", normals, face_normals) < 1 - 1e-6
     is_round = bool(size[turned.any(axis=1)].sum() > 0.5 * size.sum())
     return Mesh(
@@ -83,8 +83,8 @@ def unit_arrow(sides: int = 20) -> Mesh:
     return mesh_of_surface(np.concatenate(rings), np.concatenate(faces))
 
 
-def _corner_normals(faces: np.ndarray, face_normals: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Normals (F, 3 corners, 3): at each corner the mean of the faces within the crease angle."""
+def _corner_normals(faces: np.ndarray, face_normals: np.ndarray, angles: np.ndarray) -> np.ndarray:
+    """Normals (F, 3 corners, 3): the mean, by angle, of the faces there within the crease angle."""
     corner_vertex = faces.reshape(-1)
     order = np.argsort(corner_vertex, kind="stable")
     _, first, count = np.unique(corner_vertex[order], return_index=True, return_counts=True)
@@ -93,17 +93,28 @@ def _corner_normals(faces: np.ndarray, face_normals: np.ndarray, weight: np.ndar
     one = np.repeat(np.arange(len(order)), partners)
     begin = np.cumsum(partners) - partners
     other = first[group[one]] + np.arange(len(one)) - begin[one]
-    one_corner, other_face = order[one], order[other] // 3
+    one_corner, other_corner = order[one], order[other]
+    other_face = other_corner // 3
     near = np.einsum("pi,pi->p", face_normals[one_corner // 3], face_normals[other_face]) > np.cos(
         CREASE_ANGLE
     )
-    one_corner, other_face = one_corner[near], other_face[near]
+    one_corner, other_face, weight = (
+        one_corner[near],
+        other_face[near],
+        angles.reshape(-1)[other_corner[near]],
+    )
     sums = np.empty((len(corner_vertex), 3))
     for axis in range(3):
         sums[:, axis] = np.bincount(
-            one_corner, weight[other_face] * face_normals[other_face, axis], minlength=len(corner_vertex)
+            one_corner, weight * face_normals[other_face, axis], minlength=len(corner_vertex)
         )
     return _unit(sums).reshape(-1, 3, 3)
+
+
+def _corner_angles(corners: np.ndarray) -> np.ndarray:
+    """The angles (F, 3) of triangles (F, 3 corners, 3)."""
+    following = _unit(np.roll(corners, -1, axis=1) - corners)
+    return np.arccos(np.clip(-np.einsum("fci,fci->fc", following, np.roll(following, 1, axis=1)), -1, 1))
 
 
 def _merged(vertices: np.ndarray, extent: float) -> np.ndarray:

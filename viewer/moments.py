@@ -32,8 +32,21 @@ def choose_moments(trajectory: Any, count: int = 6) -> list[Moment]:
             times.sort()
             gap = max(range(len(times) - 1), key=lambda index: times[index + 1] - times[index])
             times.insert(gap + 1, (times[gap] + times[gap + 1]) / 2)
-    decimals = time_decimals(end - start)
-    return [Moment(time, _label(time, start, end, numbers, decimals)) for time in sorted(times)]
+    return [label_moment(trajectory, time) for time in sorted(times)]
+
+
+def label_moment(trajectory: Any, time: float) -> Moment:
+    """Label a time [s] with the impact that happens then, or as start or end."""
+    start, end = float(trajectory.start_time), float(trajectory.end_time)
+    words = [time_text(time, time_decimals(end - start))]
+    number = impact_numbers(trajectory).get(time)
+    if number is not None:
+        words.append(f"impact {number}")
+    elif time == start:
+        words.append("start")
+    elif time == end:
+        words.append("end")
+    return Moment(time, "   ".join(words))
 
 
 def impact_numbers(trajectory: Any) -> dict[float, int]:
@@ -55,14 +68,3 @@ def time_decimals(duration: float) -> int:
     if duration <= 0:
         return 3
     return min(max(3, 3 - math.floor(math.log10(duration))), 12)
-
-
-def _label(time: float, start: float, end: float, numbers: dict[float, int], decimals: int) -> str:
-    words = [time_text(time, decimals)]
-    if time in numbers:
-        words.append(f"impact {numbers[time]}")
-    elif time == start:
-        words.append("start")
-    elif time == end:
-        words.append("end")
-    return "   ".join(words)

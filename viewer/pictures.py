@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .moments import Moment, choose_moments, time_decimals, time_text
+from .moments import Moment, choose_moments, label_moment
 from .offscreen import offscreen_window
 from .png import check_picture_path, write_png
 from .stage import Stage, length_text
@@ -31,8 +31,7 @@ def render(
     chosen = end if time is None else float(time)
     if not start <= chosen <= end:
         raise ValueError(f"time must lie between {start} and {end} s, where the trajectory is, got {time!r}")
-    label = time_text(chosen, time_decimals(end - start))
-    write_png(path, draw_pictures(trajectory, [Moment(chosen, label)], size)[0])
+    write_png(path, draw_pictures(trajectory, [label_moment(trajectory, chosen)], size)[0])
     return path
 
 

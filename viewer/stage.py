@@ -1,7 +1,7 @@
 """What a trajectory looks like: its extent, and at any time the instances of meshes to draw.
 
-The renderer works in stage coordinates: world coordinates less the middle of the motion, divided by `scale`, so
-that a motion of a millimetre and one of a hundred metres are drawn with the same numbers.
+The renderer works in stage coordinates: world coordinates less the middle of the motion, divided by
+`scale`, so that a motion of a millimetre and one of a hundred metres are drawn with the same numbers.
 """
 
 import math
@@ -115,7 +115,7 @@ class Stage:
             ):
                 if impulse <= 0:
                     continue
-                length = 0.45 * max(math.sqrt(impulse / self._strongest), 0.25)
+                length = 0.35 * max(math.sqrt(impulse / self._strongest), 0.25)
                 first, second = perpendiculars(np.asarray(normal, dtype=float))
                 rotations.append(length * np.stack([first, second, normal], axis=1))
                 positions.append((np.asarray(point) - self.centre) / self.scale)

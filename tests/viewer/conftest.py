@@ -1,0 +1,53 @@
+import importlib.util
+import os
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+LINKS = HERE.parents[1] / ".links"
+
+
+def run_python(code, **environment):
+    """Run Python code in a fresh process that finds carom and the fake trajectories."""
+    variables = os.environ | {"PYTHONPATH": f"{LINKS}{os.pathsep}{HERE}"} | environment
+    variables = {name: value for name, value in variables.items() if value is not None}
+    return subprocess.run(
+        [sys.executable, "-c", code], env=variables, capture_output=True, text=True, timeout=120
+    )
+
+
+@cache
+def missing_gl():
+    """Why nothing can be drawn here, or None; asked in a process of its own, which a failure would spoil."""
+    code = "from carom.viewer.offscreen import offscreen_window; offscreen_window()"
+    result = run_python(code)
+    return None if result.returncode == 0 else result.stderr.strip().splitlines()[-1]
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if HERE in item.path.parents and "needs_gl" in item.fixturenames and missing_gl():
+            item.add_marker(pytest.mark.skip(reason=f"no OpenGL: {missing_gl()}"))
+
+
+@pytest.fixture
+def needs_gl():
+    """Skip the test where there is no OpenGL, see pytest_collection_modifyitems."""
+
+
+@pytest.fixture(scope="session")
+def fakes():
+    """The module of fake trajectories."""
+    spec = importlib.util.spec_from_file_location("fake_trajectory", HERE / "fake_trajectory.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="session")
+def fresh_python():
+    return run_python

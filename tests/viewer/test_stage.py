@@ -1,0 +1,83 @@
+import numpy as np
+import pytest
+
+from carom.viewer.stage import Stage, length_text, rotation_matrices, round_length
+
+
+def test_bounds_hold_the_whole_motion_but_no_fixed_body(fakes):
+    stage = Stage(fakes.bouncing_ball())
+    np.testing.assert_allclose([stage.lower[2], stage.upper[2]], [0.0, 1.1], atol=1e-6)
+    np.testing.assert_allclose([stage.lower[1], stage.upper[1]], [-0.1, 0.1])
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 100.0])
+def test_stage_coordinates_do_not_depend_on_the_scale(fakes, scale):
+    stage = Stage(fakes.bouncing_ball(scale))
+    reference = Stage(fakes.bouncing_ball())
+    time = stage.trajectory.events[2].time
+    (instances,) = stage.instances(time)
+    (expected,) = reference.instances(reference.trajectory.events[2].time)
+    np.testing.assert_allclose(instances, expected, rtol=1e-4, atol=1e-4)
+    assert 0.15 < stage.tile / stage.scale < 0.6
+
+
+def test_equal_shapes_share_a_mesh(fakes):
+    box = fakes.Box((1, 1, 1))
+    bodies = [fakes.body(fakes.Box((1, 1, 1))), fakes.body(box), fakes.body(fakes.Box((2, 2, 2)))]
+    stage = Stage(fakes.FakeTrajectory(bodies, [lambda _: np.zeros(3)] * 3, 1.0))
+    (part,) = stage.parts
+    np.testing.assert_allclose(part.radius, np.sqrt(3) / 2 * np.array([1, 1, 2]))
+
+
+def test_half_space_moves_with_its_body(fakes):
+    bodies = [fakes.body(fakes.HalfSpace((0, 0, 2), 0.5), True), fakes.body(fakes.Sphere(1.0))]
+    motions = [lambda _: np.array([5.0, 0, 0.25]), lambda _: np.array([0, 0, 2.0])]
+    (plane,) = Stage(fakes.FakeTrajectory(bodies, motions, 1.0)).planes
+    np.testing.assert_allclose(plane.normal, [0, 0, 1])
+    assert plane.offset == 0.75
+
+
+def test_the_camera_stands_before_the_walls(fakes):
+    bodies = [fakes.body(fakes.HalfSpace((-0.5, 0.8, 0), -2.0), True), fakes.body(fakes.Sphere(1.0))]
+    stage = Stage(fakes.FakeTrajectory(bodies, [lambda _: np.zeros(3)] * 2, 1.0))
+    plane = stage.planes[0]
+    assert plane.normal @ stage.camera(1.5).eye > plane.offset
+
+
+def test_arrows_show_the_event_of_the_instant(fakes):
+    trajectory = fakes.bouncing_ball()
+    stage = Stage(trajectory)
+    first, second = trajectory.events[:2]
+    assert len(stage.arrows(first.time)) == 1
+    assert len(stage.arrows(first.time - 1e-6)) == 0
+    assert len(stage.arrows(first.time + 0.1, linger=0.2)) == 1
+    lengths = [np.linalg.norm(stage.arrows(event.time)[0, [2, 6, 10]]) for event in (first, second)]
+    assert lengths[0] > lengths[1]
+
+
+def test_events_without_contacts_have_no_arrows(fakes):
+    trajectory = fakes.bouncing_ball()
+    for event in trajectory.events:
+        event.outcome = None
+    assert len(Stage(trajectory).arrows(trajectory.events[0].time)) == 0
+
+
+def test_a_scene_with_nothing_but_a_floor(fakes):
+    trajectory = fakes.FakeTrajectory([fakes.body(fakes.HalfSpace(), True)], [lambda _: np.zeros(3)], 1.0)
+    assert Stage(trajectory).scale > 0
+
+
+def test_rotation_matrices():
+    half = np.sqrt(0.5)
+    np.testing.assert_allclose(
+        rotation_matrices([[half, 0, 0, half]])[0], [[0, -1, 0], [1, 0, 0], [0, 0, 1]], atol=1e-12
+    )
+
+
+@pytest.mark.parametrize(
+    ("length", "rounded", "text"),
+    [(0.23, 0.2, "0.2 m"), (0.0045, 0.005, "5 mm"), (88, 100, "100 m"), (3e-6, 2e-6, "2 µm")],
+)
+def test_tiles_have_round_lengths(length, rounded, text):
+    assert round_length(length) == pytest.approx(rounded)
+    assert length_text(round_length(length)) == text
