@@ -225,11 +225,19 @@ class _InstancedMesh:
         self._vertex_array = _generate(gl.glGenVertexArrays)
         self._vertices = _generate(gl.glGenBuffers)
         self._instances = _generate(gl.glGenBuffers)
-        self._corners = len(mesh.positions)
+        self._indices = _generate(gl.glGenBuffers)
+        corners = np.concatenate([mesh.positions, mesh.normals], axis=1)
+        vertices, indices = np.unique(corners, axis=0, return_inverse=True)  # shared vertices are shaded once
+        indices = np.ascontiguousarray(indices.reshape(-1), dtype=np.uint32)
+        self._corners = len(indices)
         self._count = 0
         gl.glBindVertexArray(self._vertex_array)
         gl.glBindBuffer(gl.GL_ARRAY_BUFFER, self._vertices)
-        _upload(np.concatenate([mesh.positions, mesh.normals], axis=1), gl.GL_STATIC_DRAW)
+        _upload(vertices, gl.GL_STATIC_DRAW)
+        gl.glBindBuffer(gl.GL_ELEMENT_ARRAY_BUFFER, self._indices)
+        gl.glBufferData(
+            gl.GL_ELEMENT_ARRAY_BUFFER, indices.nbytes, indices.ctypes.data_as(c_void_p), gl.GL_STATIC_DRAW
+        )
         for location in (0, 1):
             gl.glEnableVertexAttribArray(location)
             gl.glVertexAttribPointer(location, 3, gl.GL_FLOAT, gl.GL_FALSE, 24, 12 * location)
@@ -249,11 +257,11 @@ class _InstancedMesh:
     def draw(self) -> None:
         if self._count:
             gl.glBindVertexArray(self._vertex_array)
-            gl.glDrawArraysInstanced(gl.GL_TRIANGLES, 0, self._corners, self._count)
+            gl.glDrawElementsInstanced(gl.GL_TRIANGLES, self._corners, gl.GL_UNSIGNED_INT, None, self._count)
 
     def close(self) -> None:
         gl.glDeleteVertexArrays(1, byref(gl.GLuint(self._vertex_array)))
-        gl.glDeleteBuffers(2, (gl.GLuint * 2)(self._vertices, self._instances))
+        gl.glDeleteBuffers(3, (gl.GLuint * 3)(self._vertices, self._instances, self._indices))
 
 
 class _Target:

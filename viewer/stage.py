@@ -177,7 +177,7 @@ def _parts(bodies: list, solids: list[int]) -> tuple[list[Part], np.ndarray]:
     radius = np.zeros(len(bodies))
     groups: dict[Any, tuple[Mesh, list[int], list[np.ndarray]]] = {}
     spheres = [index for index in solids if type(bodies[index].shape).__name__ == "Sphere"]
-    sphere_detail = 4 if len(spheres) <= 30 else 3 if len(spheres) <= 400 else 2
+    sphere_detail = 4 if len(spheres) <= 12 else 3 if len(spheres) <= 150 else 2
     for number, index in enumerate(solids):
         body = bodies[index]
         if index in spheres:
