@@ -52,11 +52,10 @@ class AnitescuPotra:
     def resolve(self, problem: ImpactProblem, rng: np.random.Generator | None = None) -> ImpactOutcome:
         """The outcome Lemke's method finds; ``rng`` is not used. ``info`` holds pivots, restarts and
         residual."""
-        inertia, velocity, friction, _ = problem.kernel_arrays()
-        impulse = np.empty(velocity.size)
-        ended, pivots, restarts, residual = lcp_kernels.simultaneous_impact(
-            inertia, velocity, friction, edge_directions(problem.dim, self.cone_edges), impulse
-        )
+        directions, M, q = self._complementarity_problem(problem)
+        z, impulse = np.empty(q.size), np.empty(problem.u.size)
+        ended, pivots, restarts, residual = lcp_kernels.solve_lcp_kernel(M, q, z)
+        lcp_kernels.impulse_in_cones(z, problem.kernel_arrays()[2], directions, impulse)
         status, message = ImpactStatus.RESOLVED, ""
         if _STATUS[ended] is LcpStatus.RAY:
             status, message = ImpactStatus.NO_SOLUTION, "Lemke's method ended on a ray"
@@ -82,15 +81,13 @@ class AnitescuPotra:
         Impulses that give the same velocity count as one; of those, the first basis found is kept.
         """
         inertia, velocity, friction, _ = problem.kernel_arrays()
-        directions = edge_directions(problem.dim, self.cone_edges)
-        size = friction.size + (len(directions) + 1) * int(np.count_nonzero(friction))
+        size = self._unknowns(problem)
         if size > ENUMERATION_UNKNOWNS:
             raise ValueError(
                 f"outcomes enumerates at most {ENUMERATION_UNKNOWNS} unknowns, this problem has {size}: "
                 "use fewer contacts or cone edges, or resolve for one outcome"
             )
-        M, q = np.empty((size, size)), np.empty(size)
-        lcp_kernels.assemble_impact_lcp(inertia, velocity, friction, directions, M, q)
+        directions, M, q = self._complementarity_problem(problem)
         impulses: list[Array] = []
         velocities: list[Array] = []
         for z in enumerate_lcp_solutions(M, q):
@@ -111,6 +108,19 @@ class AnitescuPotra:
             resolved=np.ones(len(order), dtype=bool),
             labels=tuple(tuple(np.flatnonzero(impulses[k][normal] > 0.0).tolist()) for k in order),
         )
+
+    def _unknowns(self, problem: ImpactProblem) -> int:
+        edges = len(edge_directions(problem.dim, self.cone_edges))
+        return problem.contact_count + (edges + 1) * int(np.count_nonzero(problem.friction))
+
+    def _complementarity_problem(self, problem: ImpactProblem) -> tuple[Array, Array, Array]:
+        """Edge directions, M and q of w = q + M z with z = (λ, β, σ)."""
+        inertia, velocity, friction, _ = problem.kernel_arrays()
+        directions = edge_directions(problem.dim, self.cone_edges)
+        size = self._unknowns(problem)
+        M, q = np.empty((size, size)), np.empty(size)
+        lcp_kernels.assemble_impact_lcp(inertia, velocity, friction, directions, M, q)
+        return directions, M, q
 
 
 @cache

@@ -15,6 +15,8 @@ from .tolerances import (
     LCP_PIVOT,
     LCP_POLISH,
     LCP_RESIDUAL,
+    LCP_RESTART_PIVOTS,
+    LCP_RESTART_TIES,
     LCP_RESTARTS,
     LCP_TIE,
     LCP_TIE_FLOOR,
@@ -28,7 +30,7 @@ SOLVED, RAY, PIVOT_LIMIT, INACCURATE = 0, 1, 2, 3
 def scale_lcp(M, q, scaled, scaled_q, row, column):
     """Fill scaled = row M column and scaled_q = row q / max|row q|; returns that maximum.
 
-    Rows with a positive diagonal are scaled symmetrically to a unit diagonal. Rows without one (friction
+    Rows with a diagonal are scaled symmetrically to a unit diagonal. Rows without one (friction
     cones) are scaled by their couplings, row and column apart, since large friction makes the two differ by
     its size.
     """
@@ -39,15 +41,15 @@ def scale_lcp(M, q, scaled, scaled_q, row, column):
             peak = max(peak, abs(M[i, j]), abs(M[j, i]))
         row[i] = 0.0
         column[i] = 0.0
-        if M[i, i] > LCP_ZERO_DIAGONAL * peak:
-            row[i] = 1.0 / np.sqrt(M[i, i])
+        if abs(M[i, i]) > LCP_ZERO_DIAGONAL * peak:
+            row[i] = 1.0 / np.sqrt(abs(M[i, i]))
             column[i] = row[i]
     for i in range(n):
         if row[i] == 0.0:
             across = 0.0
             down = 0.0
             for j in range(n):
-                if M[j, j] > 0.0 and row[j] > 0.0 and row[j] == column[j]:
+                if row[j] > 0.0:
                     across = max(across, abs(M[i, j]) * column[j])
                     down = max(down, abs(M[j, i]) * row[j])
             # negative marks rows of this kind until all are done, so that they do not scale each other
@@ -72,7 +74,9 @@ def eliminate(A, b, singular):
     """Solve A x = b in place by complete pivoting; x is left in b. False when a pivot is at most
     ``singular``."""
     n = b.size
-    order = np.arange(n)
+    order = np.empty(n, np.int64)
+    for k in range(n):
+        order[k] = k
     for k in range(n):
         best = 0.0
         at_row = k
@@ -103,9 +107,10 @@ def eliminate(A, b, singular):
         for j in range(k + 1, n):
             b[k] -= A[k, j] * b[j]
         b[k] /= A[k, k]
-    solution = b.copy()
+    for k in range(n):  # undo the exchanges of columns, using the last row of A as storage
+        A[n - 1, order[k]] = b[k]
     for k in range(n):
-        b[order[k]] = solution[k]
+        b[k] = A[n - 1, k]
     return True
 
 
@@ -150,10 +155,10 @@ def lemke_attempt(M, q, cover, tie, pivot_tolerance, z, active):
     """One run of Lemke's method on scaled data. Fills z and the active set; returns (status, pivots)."""
     n = q.size
     T = np.empty((n, n + 2))  # columns: nonbasic variables, then the right-hand side
-    basic = np.arange(n)
-    nonbasic = np.arange(n, 2 * n + 1)
-    row_of = np.full(2 * n + 1, -1)
-    column_of = np.full(2 * n + 1, -1)
+    basic = np.empty(n, np.int64)
+    nonbasic = np.empty(n + 1, np.int64)
+    row_of = np.empty(2 * n + 1, np.int64)  # -1 for nonbasic variables
+    column_of = np.empty(2 * n + 1, np.int64)  # -1 for basic variables
     leaving = -1
     least = 0.0
     for i in range(n):
@@ -161,7 +166,11 @@ def lemke_attempt(M, q, cover, tie, pivot_tolerance, z, active):
             T[i, j] = -M[i, j]
         T[i, n] = -cover[i]
         T[i, n + 1] = q[i]
+        basic[i] = i
+        nonbasic[i] = n + i
         row_of[i] = i
+        column_of[i] = -1
+        row_of[n + i] = -1
         column_of[n + i] = i
         # on a tie the last row is the lexicographic minimum, since the basis inverse is the identity
         if q[i] < 0.0 and (leaving < 0 or q[i] / cover[i] <= least):
@@ -169,6 +178,8 @@ def lemke_attempt(M, q, cover, tie, pivot_tolerance, z, active):
             leaving = i
         z[i] = 0.0
         active[i] = False
+    nonbasic[n] = 2 * n
+    row_of[2 * n] = -1
     column_of[2 * n] = n
     if leaving < 0:
         return SOLVED, 0
@@ -257,12 +268,17 @@ def solve_lcp_kernel(M, q, z):
     row = np.empty(n)
     column = np.empty(n)
     largest = scale_lcp(M, q, scaled, scaled_q, row, column)
-    z[:] = 0.0
-    if not scaled_q.min() < 0.0:
-        return SOLVED, 0, 0, 0.0
-    cover = np.ones(n)
+    least = 0.0
+    cover = np.empty(n)
     trial = np.empty(n)
-    active = np.zeros(n, np.bool_)
+    polished = np.empty(n)
+    active = np.empty(n, np.bool_)
+    for i in range(n):
+        z[i] = 0.0
+        cover[i] = 1.0
+        least = min(least, scaled_q[i])
+    if least == 0.0:
+        return SOLVED, 0, 0, 0.0
     tie = LCP_TIE
     pivot_tolerance = LCP_PIVOT
     best = np.inf
@@ -274,18 +290,19 @@ def solve_lcp_kernel(M, q, z):
         ended, made = lemke_attempt(scaled, scaled_q, cover, tie, pivot_tolerance, trial, active)
         pivots += made
         residual = residual_of(scaled, scaled_q, trial)
-        if ended == SOLVED and residual > LCP_POLISH:
-            polished = np.empty(n)
+        if ended == SOLVED and residual > LCP_POLISH:  # noqa: SIM102
             if solve_basis(scaled, scaled_q, active, 0.0, polished):
                 for i in range(n):
                     polished[i] = max(polished[i], 0.0)
                 again = residual_of(scaled, scaled_q, polished)
                 if again < residual:
                     residual = again
-                    trial[:] = polished
+                    for i in range(n):
+                        trial[i] = polished[i]
         if residual < best:
             best = residual
-            z[:] = trial
+            for i in range(n):
+                z[i] = trial[i]
             status = ended
         if best <= LCP_RESIDUAL:
             status = SOLVED
@@ -298,8 +315,8 @@ def solve_lcp_kernel(M, q, z):
         for i in range(n):  # a fixed pseudo-random sequence (Park & Miller), so that answers repeat
             state = state * 48271 % 2147483647
             cover[i] = 0.5 + state / 2147483647.0
-        tie = 10.0 ** -(6 + restarts % 4)
-        pivot_tolerance = 10.0 ** -(8 + restarts % 3)
+        tie = LCP_RESTART_TIES[restarts % 4]
+        pivot_tolerance = LCP_RESTART_PIVOTS[restarts % 3]
     for i in range(n):
         z[i] *= column[i] * largest
     return status, pivots, restarts, best
@@ -323,10 +340,11 @@ def enumerate_lcp_kernel(M, q, found):
             active[i] = (mask >> i) & 1 == 1
         if not solve_basis(scaled, scaled_q, active, ENUMERATION_SINGULAR, z):
             continue
-        if z.min() < -ENUMERATION_FEASIBLE:
-            continue
         feasible = True
         for i in range(n):
+            if z[i] < -ENUMERATION_FEASIBLE:
+                feasible = False
+                break
             if not active[i]:
                 w = scaled_q[i]
                 for j in range(n):
@@ -351,7 +369,8 @@ def enumerate_lcp_kernel(M, q, found):
         if new:
             if count == found.shape[0]:
                 return -1
-            found[count] = z
+            for i in range(n):
+                found[count, i] = z[i]
             count += 1
     for k in range(count):
         for i in range(n):
@@ -374,8 +393,13 @@ def assemble_impact_lcp(W, u, friction, directions, M, q):
         if friction[c] > 0.0:
             generators -= 1
     index = np.empty(generators, np.int64)  # first component of W that a generator acts on
-    weight = np.zeros((generators, 2))
-    M[:] = 0.0
+    weight = np.empty((generators, 2))
+    for a in range(generators):
+        weight[a, 0] = 0.0
+        weight[a, 1] = 0.0
+    for a in range(q.size):
+        for b in range(q.size):
+            M[a, b] = 0.0
     edge = contacts
     slack = generators
     for c in range(contacts):
@@ -415,9 +439,10 @@ def impulse_in_cones(z, friction, directions, impulse):
     dim = directions.shape[1] + 1
     edges = directions.shape[0]
     edge = friction.size
-    impulse[:] = 0.0
     for c in range(friction.size):
         first = c * dim
+        for component in range(1, dim):
+            impulse[first + component] = 0.0
         impulse[first] = max(z[c], 0.0)
         if friction[c] > 0.0:
             total = 0.0
@@ -425,8 +450,7 @@ def impulse_in_cones(z, friction, directions, impulse):
                 amount = max(z[edge], 0.0)
                 edge += 1
                 for component in range(dim - 1):
-                    total_component = impulse[first + 1 + component]
-                    impulse[first + 1 + component] = total_component + amount * directions[k, component]
+                    impulse[first + 1 + component] += amount * directions[k, component]
             for component in range(dim - 1):
                 total += impulse[first + 1 + component] ** 2
             total = np.sqrt(total)
@@ -434,20 +458,3 @@ def impulse_in_cones(z, friction, directions, impulse):
             if total > bound:
                 for component in range(dim - 1):
                     impulse[first + 1 + component] *= bound / total
-
-
-@kernel()
-def simultaneous_impact(W, u, friction, directions, impulse):
-    """Anitescu & Potra's inelastic impact. Fills impulse; returns (status, pivots, restarts, scaled
-    residual)."""
-    size = friction.size
-    for c in range(friction.size):
-        if friction[c] > 0.0:
-            size += directions.shape[0] + 1
-    M = np.empty((size, size))
-    q = np.empty(size)
-    z = np.empty(size)
-    assemble_impact_lcp(W, u, friction, directions, M, q)
-    answer = solve_lcp_kernel(M, q, z)
-    impulse_in_cones(z, friction, directions, impulse)
-    return answer

@@ -9,45 +9,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .impact_problem import ImpactProblem
-from .tolerances import ENERGY_GAIN, OUTCOME_RESIDUAL
+from .tolerances import ENERGY_GAIN, OUTCOME_RESIDUAL, ROUNDING
 
 Array = NDArray[np.float64]
 
 
 class ImpactStatus(Enum):
-    """How a resolution ended. ``value`` is the name used in files and tables, ``advice`` what to do about
-    it."""
+    """How a resolution ended; ``value`` is its name in files and tables, ``advice`` what to do about it."""
 
     RESOLVED = "resolved", "The impact is resolved; nothing to do."
     NOT_TERMINATED = (
         "not_terminated",
-        "The law used up its steps with a contact still approaching: raise its limit, or check "
-        "whether the contacts "
-        "leave any motion that separates all of them (a body wedged between opposite walls has none).",
+        "The law used up its steps with a contact still approaching: raise its limit, or check whether "
+        "the contacts leave any motion that separates all of them (a body wedged between opposite walls "
+        "has none).",
     )
     NO_SOLUTION = (
         "no_solution",
-        "The law has no solution here: look for a contact between two immovable bodies, or friction "
-        "so large that "
-        "the contacts jam, and compare with another law.",
+        "The law has no solution here: look for a contact between two immovable bodies, or friction so "
+        "large that the contacts jam, and compare with another law.",
     )
     ENERGY_GAINED = (
         "energy_gained",
         "The result would raise the kinetic energy: the problem is too badly scaled for double "
-        "precision, or W is "
-        "not what belongs to these velocities; check masses and lever arms.",
+        "precision, or W is not what belongs to these velocities; check masses and lever arms.",
     )
     INACCURATE = (
         "inaccurate",
-        "The solver's residual stayed above its tolerance: look for mass ratios beyond 1e6 or very "
-        "large friction, "
-        "and drop duplicated contacts.",
+        "The solver's residual stayed above its tolerance: look for mass ratios beyond 1e6 or very large "
+        "friction, and drop duplicated contacts.",
     )
     RENEWED_COMPRESSION = (
         "renewed_compression",
         "The contact began to compress again before restitution ended, where the law defines no "
-        "coefficient: lower "
-        "friction or use a law without restitution.",
+        "coefficient: lower friction or use a law without restitution.",
     )
 
     advice: str
@@ -129,7 +124,7 @@ class ImpactOutcome:
         if status is ImpactStatus.RESOLVED:
             least = float((velocity[:: problem.dim] / problem.kinetic_scale).min())
             largest = float(np.abs(problem.approach_measure()).max())
-            if least < -OUTCOME_RESIDUAL * largest - 1e-14 * float(np.abs(response).max()) / float(
+            if least < -OUTCOME_RESIDUAL * largest - ROUNDING * float(np.abs(response).max()) / float(
                 problem.kinetic_scale.min()
             ):
                 status = ImpactStatus.INACCURATE

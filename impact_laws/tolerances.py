@@ -49,6 +49,14 @@ LCP_RESTARTS = 24
 covering vectors is fixed, so that answers repeat bit for bit. Fewer: rare degenerate problems fail. More:
 rays take longer."""
 
+LCP_RESTART_TIES = (1e-6, 1e-7, 1e-8, 1e-9)
+LCP_RESTART_PIVOTS = (1e-8, 1e-9, 1e-10)
+"""Tie and pivot tolerances that the restarts go through in turn; a problem that fails with one of them may
+pass with another. Wider: wrong bases, caught by the residual. Narrower: as for LCP_TIE and LCP_PIVOT."""
+
+ROUNDING = 1e-14
+"""Rounding of a velocity u + W p, relative to the largest entry of W p, that no solver can be blamed for."""
+
 LCP_ZERO_DIAGONAL = 1e-12
 """A diagonal entry below this times the largest entry of its row and column counts as zero, and the row is
 scaled by its couplings instead. Larger: weak contacts of mixed-mass problems are scaled badly. Smaller:

@@ -127,7 +127,7 @@ def test_importing_compiles_nothing():
     script = (
         f"import sys; sys.path.insert(0, {str(links)!r})\n"
         "from carom.impact_laws import lcp_kernels, reflection_kernels\n"
-        "lcp = [lcp_kernels.solve_lcp_kernel, lcp_kernels.simultaneous_impact]\n"
+        "lcp = [lcp_kernels.solve_lcp_kernel, lcp_kernels.assemble_impact_lcp]\n"
         "for kernel in [*lcp, reflection_kernels.reflect]:\n"
         "    assert not kernel.signatures, kernel\n"
     )
