@@ -1,0 +1,95 @@
+"""The record of an event: what touched, what the law was asked, what it answered."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..impact_laws import ImpactOutcome, ImpactProblem
+from .state import State
+
+Array = NDArray[np.float64]
+
+
+class EventKind(str, Enum):
+    """What changed."""
+
+    IMPACT = "impact"
+    LIFT_OFF = "lift_off"
+    STICK = "stick"
+    SLIP = "slip"
+    USER = "user"
+
+    def __str__(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True, eq=False)
+class ContactPatch:
+    """Contacts of one event, in a fixed order (body pair, then position in the pair's manifold).
+
+    bodies : (nc, 2), indices; the normal points from the second body to the first
+    point : (nc, 3) [m], world
+    normal, tangent, tangent2 : (nc, 3), right-handed unit frame, world
+    gap : (nc,) [m], signed distance
+    core_point : (nc,), which core point of the first body touches a half-space, else -1
+    """
+
+    bodies: NDArray[np.int64]
+    point: Array
+    normal: Array
+    tangent: Array
+    tangent2: Array
+    gap: Array
+    core_point: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.gap)
+
+    def chosen(self, which: Any) -> "ContactPatch":
+        """The contacts that an index array or mask selects."""
+        return ContactPatch(
+            self.bodies[which],
+            self.point[which],
+            self.normal[which],
+            self.tangent[which],
+            self.tangent2[which],
+            self.gap[which],
+            self.core_point[which],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Event:
+    """Something changed at `time` [s].
+
+    contacts, problem, outcome : what the law saw and answered (of an impact; None otherwise where no contact
+    is concerned). before, after : `State` of all bodies on both sides, computed from the trajectory when asked.
+    note : what the engine has to say about this event, such as the end of an infinite sequence of bounces.
+    """
+
+    time: float
+    kind: EventKind
+    contacts: ContactPatch
+    problem: ImpactProblem | None
+    outcome: ImpactOutcome | None
+    note: str = ""
+    _sample: Callable[..., State] | None = field(default=None, repr=False)
+
+    @property
+    def before(self) -> State:
+        """State of all bodies just before the event (where several share one time, before all of them)."""
+        return self._sampled("left")
+
+    @property
+    def after(self) -> State:
+        """State of all bodies just after the event."""
+        return self._sampled("right")
+
+    def _sampled(self, side: str) -> State:
+        if self._sample is None:
+            raise ValueError("this event belongs to no trajectory, so the states around it are not known")
+        return self._sample(self.time, side=side)

@@ -1,0 +1,620 @@
+"""The engine: find the next event, advance to it, let the law resolve it, record."""
+
+import math
+import time as clock
+from collections import deque
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..bodies import Scene
+from ..impact_laws import AnitescuPotra, ImpactLaw, ImpactProblem
+from . import kernels
+from .collision import Pair, collision_pairs, contact_jacobian, contact_patch, pair_gap, pair_size
+from .event import ContactPatch, Event, EventKind
+from .lasting_contact import (
+    ContactForceError,
+    ContactMode,
+    ContactMotion,
+    ContactSet,
+    contact_mode,
+    hold_closed,
+)
+from .state import Array, Model, State
+from .tolerances import (
+    ACCUMULATION_EXCURSION,
+    ACCUMULATION_IMPACTS,
+    CONTACT_GAP,
+    LASTING_SPEED,
+    OVERLAP,
+)
+from .trajectory import RunStatus, Trajectory
+
+_LONGEST_PIECE = 4.0
+_EVENTS_WITHOUT_PROGRESS = 200
+
+
+@dataclass(eq=False)
+class _Motion:
+    """Current piece of one body."""
+
+    start: float
+    end: float
+    coefficients: Array
+    bounds: Array
+    island: "_Island | None" = None
+
+
+@dataclass(eq=False)
+class _Island:
+    """Bodies that move together in one contact mode."""
+
+    motion: ContactMotion
+    change: EventKind | None = None
+    held_points: dict[Pair, NDArray[np.bool_]] = field(default_factory=dict)
+    held_pairs: set[Pair] = field(default_factory=set)
+
+
+class Simulator:
+    """Event-driven simulation of a scene under one impact law.
+
+    Parameters
+    ----------
+    scene : what exists at the start
+    law : how impacts are resolved, such as ``SequentialReflection()``
+    seed : feeds the law's random generator
+    record : path of an HDF5 recording written while the run goes, or None
+    event_limit : events after which a run stops with a status
+
+    Raises ValueError where bodies overlap at the start, TypeError for shapes that cannot collide yet.
+    """
+
+    def __init__(
+        self,
+        scene: Scene,
+        law: ImpactLaw,
+        seed: int = 0,
+        *,
+        record: Any = None,
+        event_limit: int = 1_000_000,
+    ):
+        if not isinstance(scene, Scene):
+            raise TypeError(f"scene: expected a Scene, got {type(scene).__name__}")
+        if not callable(getattr(law, "resolve", None)):
+            raise TypeError(f"law: expected an impact law such as SequentialReflection(), got {law!r}")
+        if not scene.bodies:
+            raise ValueError("scene: expected at least one body, got none")
+        self.model = Model.of_scene(scene)
+        self.law = law
+        self.event_limit = event_limit
+        self.time = 0.0
+        self.trajectory = Trajectory(scene, law.name, seed, self.model)
+        self._rng = np.random.default_rng(seed)
+        self._pairs = collision_pairs(self.model)
+        self._pairs_of: list[list[int]] = [[] for _ in scene.bodies]
+        for index, pair in enumerate(self._pairs):
+            for body in pair:
+                self._pairs_of[body].append(index)
+        states = self.model.initial_states()
+        self._refuse_overlap(states)
+        self._friction = [scene.pair_material(*pair) for pair in self._pairs]
+        self._material = {pair: m for pair, m in zip(self._pairs, self._friction, strict=True)}
+        self._next = np.full(len(self._pairs), np.inf)
+        self._history: dict[Pair, deque[float]] = {}
+        self._stalled = 0
+        self._motions: list[_Motion] = []
+        self._remark_ignored_properties()
+        for body in range(self.model.count):
+            self._motions.append(self._free_motion(body, states[body]))
+            self._record_piece(body, states[body])
+        self._recorder = None
+        if record is not None:
+            from .recording import Recorder
+
+            self._recorder = Recorder(self.trajectory, Path(record))
+        movable = set(np.flatnonzero(self.model.movable).tolist())
+        self._settle(movable, self._states())
+
+    # -- what a user calls ---------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> State:
+        """All bodies now."""
+        return State.unpacked(self.time, self._states())
+
+    def step(self, duration: float) -> State:
+        """Advance by exactly `duration` [s], through every event inside, and return the state."""
+        if not (math.isfinite(duration) and duration >= 0.0):
+            raise ValueError(f"duration: expected a finite number of seconds >= 0, got {duration!r}")
+        self.run(self.time + duration, stop_at_rest=False)
+        return self.state
+
+    def step_event(self) -> Event | None:
+        """Advance to just after the next event and return it; None where nothing will happen any more."""
+        known = len(self.trajectory._events)
+        while not self._at_rest() and len(self.trajectory._events) == known and self._can_go_on():
+            self._advance(math.inf)
+        return self.trajectory._events[-1] if len(self.trajectory._events) > known else None
+
+    def run(self, until: float, *, progress: bool = False, stop_at_rest: bool = True) -> Trajectory:
+        """Go to the absolute simulated time `until` [s], or until everything is at rest.
+
+        The returned trajectory carries the status; with `progress` a bar appears on a terminal when the run
+        takes more than two seconds.
+        """
+        if not (math.isfinite(until) and until >= self.time):
+            raise ValueError(f"until: expected a finite time of at least {self.time:g} s, got {until!r}")
+        bar = _Progress(self.time, until) if progress else None
+        try:
+            while self.time < until and self._can_go_on():
+                if stop_at_rest and self._at_rest():
+                    break
+                self._advance(until)
+                if bar:
+                    bar.show(self.time, len(self.trajectory._events))
+        finally:
+            if bar:
+                bar.close()
+            self._finish(until)
+        return self.trajectory
+
+    # -- the loop ------------------------------------------------------------------------------------------
+
+    def _advance(self, until: float) -> None:
+        """One turn of the loop: the next event, or the next renewal of a piece, or `until`."""
+        pair = int(np.argmin(self._next)) if len(self._next) else -1
+        impact = float(self._next[pair]) if pair >= 0 else math.inf
+        renewal = min(motion.end for motion in self._motions)
+        following = min(impact, renewal, until)
+        self._stalled = 0 if following > self.time else self._stalled + 1
+        self.time = following
+        if impact <= min(renewal, until):
+            self._impact(pair)
+        elif renewal <= until:
+            self._renew()
+
+    def _impact(self, index: int) -> None:
+        """Everything that touches now, through the law, into new motion."""
+        states = self._states()
+        patch, touched = self._patch_around(self._pairs[index], states)
+        jacobian, inverse_mass, velocity, bodies = contact_jacobian(self.model, patch, states)
+        problem = self._problem(patch, jacobian, inverse_mass, velocity)
+        outcome = self.law.resolve(problem, self._rng)
+        after = self._with_velocity(states, bodies, problem.generalized_velocity(outcome))
+        note, after, patch_of_rest = self._accumulation(patch, bodies, states, after)
+        self._add_event(Event(self.time, EventKind.IMPACT, patch, problem, outcome, note))
+        if not outcome.resolved:
+            self._fail(RunStatus.LAW_FAILED, f"{outcome.status.value}: {outcome.message or outcome.status.advice}")
+            return
+        self._settle({int(b) for b in bodies} | touched, after, patch_of_rest)
+
+    def _renew(self) -> None:
+        """New pieces for bodies whose pieces end now; a mode that ended is an event."""
+        states = self._states()
+        due = {b for b, motion in enumerate(self._motions) if motion.end <= self.time}
+        islands = {id(m.island): m.island for b in due if (m := self._motions[b]).island is not None}
+        changed: set[int] = set()
+        for island in islands.values():
+            assert island is not None
+            members = {int(b) for b in island.motion.mode.contacts.bodies}
+            due |= members
+            if island.change is not None:
+                self._add_event(Event(self.time, island.change, island.motion.mode.contacts.patch, None, None))
+                changed |= members
+            else:
+                self._continue_island(island, states, members)
+            due -= members
+        for body in due:
+            self._start_piece(body, states[body], self._free_motion(body, states[body]))
+        self._predict(due)
+        if changed:
+            self._settle(changed, states)
+
+    # -- impact problem ------------------------------------------------------------------------------------
+
+    def _patch_around(self, pair: Pair, states: Array) -> tuple[ContactPatch, set[int]]:
+        """All contacts connected to a pair through movable bodies that touch, in the order of the pairs."""
+        touched: set[int] = set()
+        frontier = {body for body in pair if self.model.movable[body]}
+        found = {pair}
+        while frontier:
+            touched |= frontier
+            following: set[int] = set()
+            for body in sorted(frontier):
+                for k in self._pairs_of[body]:
+                    other = self._pairs[k]
+                    if other in found:
+                        continue
+                    if pair_gap(self.model, other, states)[1] <= CONTACT_GAP * pair_size(self.model, other):
+                        found.add(other)
+                        following |= {b for b in other if self.model.movable[b]}
+            frontier = following - touched
+        ordered = [p for p in self._pairs if p in found]
+        return contact_patch(self.model, ordered, states), touched
+
+    def _coefficients(self, patch: ContactPatch) -> tuple[Array, Array]:
+        materials = [self._material[(int(a), int(b))] for a, b in patch.bodies]
+        return np.array([m.friction for m in materials]), np.array([m.restitution for m in materials])
+
+    def _problem(self, patch: ContactPatch, jacobian: Array, inverse_mass: Array, velocity: Array) -> ImpactProblem:
+        friction, restitution = self._coefficients(patch)
+        return ImpactProblem.from_generalized(
+            None,
+            jacobian,
+            velocity,
+            friction=friction,
+            restitution=restitution,
+            dim=3,
+            inverse_mass=inverse_mass,
+        )
+
+    def _with_velocity(self, states: Array, bodies: NDArray[np.int64], velocity: Array) -> Array:
+        after = states.copy()
+        for k, body in enumerate(bodies):
+            rotation = kernels.rotation_matrix(states[body, 3:7])
+            after[body, 7:10] = velocity[6 * k : 6 * k + 3]
+            after[body, 10:13] = rotation.T @ velocity[6 * k + 3 : 6 * k + 6]
+        return after
+
+    def _accumulation(
+        self, patch: ContactPatch, bodies: NDArray[np.int64], states: Array, after: Array
+    ) -> tuple[str, Array, ContactPatch | None]:
+        """Recognise bounces that follow ever faster, and sum the rest of their infinite sequence.
+
+        Bounces of a pair whose intervals shrink by the ratio r end after d r/(1 - r), d being the last
+        interval. Once they stay below ACCUMULATION_EXCURSION the contact is closed for good: a plastic impact
+        of all points that the bounces reach.
+        """
+        accumulated: list[Pair] = []
+        remaining = 0.0
+        for pair in sorted({(int(a), int(b)) for a, b in patch.bodies}):
+            past = self._history.setdefault(pair, deque(maxlen=ACCUMULATION_IMPACTS + 1))
+            past.append(self.time)
+            if len(past) <= ACCUMULATION_IMPACTS:
+                continue
+            intervals = np.diff(np.array(past))
+            chosen = patch.chosen((patch.bodies == pair).all(axis=1))
+            speed = self._normal_speed(pair, chosen.normal[0], after)
+            if speed * intervals.max() > 8 * ACCUMULATION_EXCURSION * pair_size(self.model, pair):
+                continue
+            accumulated.append(pair)
+            ratio, earlier = intervals[-1] / max(intervals[-2], 1e-300), intervals[-2] / max(intervals[-3], 1e-300)
+            if ratio < 1.0 and abs(ratio - earlier) <= 1e-3 * ratio:
+                remaining = max(remaining, intervals[-1] * ratio / (1.0 - ratio))
+        if not accumulated:
+            return "", after, None
+        for pair in accumulated:
+            self._history[pair].clear()
+        everything = sorted({(int(a), int(b)) for a, b in patch.bodies} | set(accumulated))
+        closing = contact_patch(self.model, everything, states, 2 * ACCUMULATION_EXCURSION)
+        jacobian, inverse_mass, velocity, moving = contact_jacobian(self.model, closing, after)
+        friction, _ = self._coefficients(closing)
+        problem = ImpactProblem.from_generalized(
+            None, jacobian, velocity, friction=friction, dim=3, inverse_mass=inverse_mass
+        )
+        outcome = AnitescuPotra().resolve(problem)
+        if not outcome.resolved:
+            return "", after, None
+        settled = self._with_velocity(after, moving, problem.generalized_velocity(outcome))
+        self._accumulated_at = self.time + remaining
+        note = f"infinitely many impacts accumulate at t = {self._accumulated_at!r} s"
+        return note, settled, closing
+
+    _accumulated_at = -math.inf
+
+    def _normal_speed(self, pair: Pair, normal: Array, states: Array) -> float:
+        """Fastest motion along the normal of any core point of the pair [m/s]."""
+        fastest = 0.0
+        for body in pair:
+            shape = self.model.shapes[body]
+            if shape is not None and self.model.movable[body]:
+                _, speeds = kernels.place_points(states[body], shape.points)
+                fastest += float(np.abs(speeds @ normal).max())
+        return fastest
+
+    # -- motion between events -----------------------------------------------------------------------------
+
+    def _settle(self, bodies: set[int], states: Array, closing: ContactPatch | None = None) -> None:
+        """New motion of bodies from these states: in contact where contacts press, else in free flight."""
+        free = set(bodies)
+        for patch in self._resting_patches(bodies, states, closing):
+            friction, _ = self._coefficients(patch)
+            contacts = ContactSet.of_patch(self.model, patch, friction, states)
+            members = {int(b) for b in contacts.bodies}
+            try:
+                mode = contact_mode(contacts, states[contacts.bodies])
+                if mode is None:
+                    continue
+                island = _Island(ContactMotion(mode))
+                self._hold(island)
+                self._continue_island(island, states, members)
+            except ContactForceError as error:
+                self._fail(RunStatus.CONTACT_FAILED, str(error))
+                return
+            free -= members
+            bodies = bodies | members
+        for body in sorted(free):
+            self._start_piece(body, states[body], self._free_motion(body, states[body]))
+        self._predict(bodies)
+
+    def _resting_patches(
+        self, bodies: set[int], states: Array, closing: ContactPatch | None
+    ) -> list[ContactPatch]:
+        """Touching contacts that do not separate, one patch an island of connected movable bodies."""
+        seen: set[int] = set()
+        patches = []
+        for body in sorted(bodies):
+            if body in seen or not self.model.movable[body]:
+                continue
+            found: set[Pair] = set()
+            members = {body}
+            frontier = [body]
+            while frontier:
+                current = frontier.pop()
+                for k in self._pairs_of[current]:
+                    pair = self._pairs[k]
+                    if pair in found:
+                        continue
+                    tolerance = CONTACT_GAP
+                    if closing is not None and np.any((closing.bodies == pair).all(axis=1)):
+                        tolerance = 2 * ACCUMULATION_EXCURSION
+                    if pair_gap(self.model, pair, states)[1] > tolerance * pair_size(self.model, pair):
+                        continue
+                    found.add(pair)
+                    for other in pair:
+                        if self.model.movable[other] and other not in members:
+                            members.add(other)
+                            frontier.append(other)
+            seen |= members
+            ordered = [p for p in self._pairs if p in found]
+            parts = []
+            for pair in ordered:
+                wide = closing is not None and np.any((closing.bodies == pair).all(axis=1))
+                part = contact_patch(
+                    self.model, [pair], states, 2 * ACCUMULATION_EXCURSION if wide else CONTACT_GAP
+                )
+                if len(part):
+                    jacobian, _, velocity, _ = contact_jacobian(self.model, part, states)
+                    part = part.chosen((jacobian @ velocity)[0::3] <= LASTING_SPEED)
+                parts.append(part)
+            patch = _joined([part for part in parts if len(part)])
+            if patch is not None:
+                patches.append(patch)
+        return patches
+
+    def _hold(self, island: _Island) -> None:
+        """Points and pairs whose gaps the contact mode keeps at zero are not looked for as impacts."""
+        patch = island.motion.mode.contacts.patch
+        for (a, b), point in zip(patch.bodies, patch.core_point, strict=True):
+            pair = (int(a), int(b))
+            if point >= 0:
+                shape = self.model.shapes[pair[0]]
+                assert shape is not None
+                mask = island.held_points.setdefault(pair, np.zeros(len(shape.points), dtype=bool))
+                mask[point] = True
+            else:
+                island.held_pairs.add(pair)
+
+    def _continue_island(self, island: _Island, states: Array, members: set[int]) -> None:
+        """The next step of an island in its mode; a resting island stays where it is."""
+        mode: ContactMode = island.motion.mode
+        contacts = mode.contacts
+        packed = hold_closed(contacts, mode, states[contacts.bodies])
+        if mode.at_rest:
+            packed[:, 7:13] = 0.0
+            span, change = math.inf, None
+            coefficients = np.zeros((len(packed), 13, kernels.TERMS))
+            coefficients[..., 0] = packed
+        else:
+            step = island.motion.step(packed, _LONGEST_PIECE)
+            span, change, coefficients = step.span, step.change, step.coefficients
+        island.change = change
+        for row, body in enumerate(contacts.bodies):
+            bounds = (
+                np.zeros(5)
+                if mode.at_rest
+                else kernels.motion_bounds(
+                    coefficients[row], span, self.model.inertia[body], self.model.inverse_inertia[body], False
+                )
+            )
+            motion = _Motion(self.time, self.time + span, coefficients[row], bounds, island)
+            self._start_piece(int(body), packed[row], motion)
+        self._predict(members)
+
+    def _free_motion(self, body: int, state: Array) -> _Motion:
+        if not self.model.movable[body]:
+            coefficients = np.zeros((13, kernels.TERMS))
+            coefficients[:, 0] = state
+            return _Motion(self.time, math.inf, coefficients, np.zeros(5))
+        inertia, inverse = self.model.inertia[body], self.model.inverse_inertia[body]
+        coefficients, span = kernels.free_piece(state, self.model.gravity, inertia, inverse)
+        span = min(span, _LONGEST_PIECE)
+        bounds = kernels.motion_bounds(coefficients, span, inertia, inverse, True)
+        return _Motion(self.time, self.time + span, coefficients, bounds)
+
+    def _start_piece(self, body: int, state: Array, motion: _Motion) -> None:
+        self._motions[body] = motion
+        self._record_piece(body, state)
+
+    def _record_piece(self, body: int, state: Array) -> None:
+        motion = self._motions[body]
+        in_contact = motion.island is not None or not self.model.movable[body]
+        polynomial = None
+        if in_contact:
+            used = np.flatnonzero(motion.coefficients.any(axis=0))
+            polynomial = motion.coefficients[:, : (used[-1] + 1 if len(used) else 1)]
+        self.trajectory.motions[body].append(motion.start, state, self.model.gravity, polynomial)
+
+    def _states(self) -> Array:
+        states = np.empty((self.model.count, 13))
+        for body, motion in enumerate(self._motions):
+            states[body] = kernels.evaluate_piece(motion.coefficients, self.time - motion.start)
+        return states
+
+    # -- predictions ---------------------------------------------------------------------------------------
+
+    def _predict(self, bodies: set[int]) -> None:
+        """Predict again the pairs of bodies that move differently now."""
+        for k in sorted({k for body in bodies for k in self._pairs_of[body]}):
+            self._next[k] = self._next_impact(self._pairs[k])
+
+    def _next_impact(self, pair: Pair) -> float:
+        a, b = pair
+        first, second = self._motions[a], self._motions[b]
+        span = min(first.end, second.end) - self.time
+        if not np.isfinite(span):
+            return math.inf  # two bodies at rest
+        island = first.island if first.island is second.island or self.model.planes[b] is not None else None
+        shape = self.model.shapes[a]
+        assert shape is not None
+        plane = self.model.planes[b]
+        if plane is not None:
+            held = island.held_points.get(pair) if island else None
+            ignored = held if held is not None else np.zeros(len(shape.points), dtype=bool)
+            age = self.time - first.start
+            moved = first.coefficients if age == 0.0 else None
+            if moved is None:
+                return self._next[self._pairs.index(pair)]
+            found, point = kernels.half_space_impact(
+                moved, span, first.bounds, shape.points, shape.radius, ignored, plane[0], plane[1],
+                pair_size(self.model, pair), shape.reach,
+            )  # fmt: skip
+            if point == -2:
+                self._fail(RunStatus.NO_PROGRESS, f"the search for the next impact of pair {pair} did not end")
+            return self.time + found
+        held_by = first.island or second.island
+        if held_by is not None and pair in held_by.held_pairs:
+            return math.inf
+        other = self.model.shapes[b]
+        assert other is not None
+        if self._bounding_spheres_stay_apart(pair, span):
+            return math.inf
+        found, hit = kernels.pair_impact(
+            first.coefficients, first.bounds, shape.points, shape.normals, shape.edges, shape.radius, shape.reach,
+            second.coefficients, second.bounds, other.points, other.normals, other.edges, other.radius, other.reach,
+            self.time - first.start, self.time - second.start, span, pair_size(self.model, pair),
+        )  # fmt: skip
+        if hit == -2:
+            self._fail(RunStatus.NO_PROGRESS, f"the search for the next impact of pair {pair} did not end")
+        return self.time + found
+
+    def _bounding_spheres_stay_apart(self, pair: Pair, span: float) -> bool:
+        """Whether two bodies cannot meet within `span` whatever way they turn."""
+        a, b = pair
+        first, second = self._motions[a], self._motions[b]
+        here = kernels.evaluate_piece(first.coefficients, self.time - first.start)
+        there = kernels.evaluate_piece(second.coefficients, self.time - second.start)
+        distance = float(np.linalg.norm(here[:3] - there[:3])) - self.model.size[a] - self.model.size[b]
+        speed = float(np.linalg.norm(here[7:10] - there[7:10]))
+        pull = float(np.linalg.norm(first.bounds[:3] - second.bounds[:3])) + first.bounds[3] + second.bounds[3]
+        return distance > speed * span + 0.5 * pull * span * span
+
+    # -- how a run goes on and ends ------------------------------------------------------------------------
+
+    def _at_rest(self) -> bool:
+        """Whether every body rests and no accumulation is still to come."""
+        resting = all(
+            motion.end == math.inf or (not self.model.gravity.any() and not motion.coefficients[7:13].any())
+            for motion in self._motions
+        )
+        if resting and self.trajectory.rest_time is None:
+            self.trajectory.rest_time = max(self.time, self._accumulated_at)
+        elif not resting:
+            self.trajectory.rest_time = None
+        return resting
+
+    def _can_go_on(self) -> bool:
+        if self.trajectory.status not in (RunStatus.UNFINISHED, RunStatus.REACHED_END, RunStatus.AT_REST):
+            return False
+        if len(self.trajectory._events) >= self.event_limit:
+            self._fail(RunStatus.EVENT_LIMIT, f"{self.event_limit} events by t = {self.time:g} s")
+            return False
+        if self._stalled > _EVENTS_WITHOUT_PROGRESS:
+            self._fail(RunStatus.NO_PROGRESS, f"{self._stalled} events at t = {self.time!r} s")
+            return False
+        return True
+
+    def _fail(self, status: RunStatus, message: str) -> None:
+        self.trajectory.status = status
+        self.trajectory.message = f"{message}. {status.advice}"
+
+    def _finish(self, until: float) -> None:
+        trajectory = self.trajectory
+        resting = self._at_rest()
+        trajectory.end_time = max(self.time, trajectory.rest_time or 0.0) if resting else self.time
+        trajectory.end_time = min(max(trajectory.end_time, trajectory.start_time), max(until, self.time))
+        if trajectory.status in (RunStatus.UNFINISHED, RunStatus.REACHED_END, RunStatus.AT_REST):
+            trajectory.status = RunStatus.AT_REST if resting else RunStatus.REACHED_END
+            trajectory.message = trajectory.status.advice
+        if self._recorder:
+            self._recorder.flush(final=True)
+
+    def _add_event(self, event: Event) -> None:
+        self.trajectory.add_event(event)
+        self.trajectory.end_time = self.time
+        if self._recorder:
+            self._recorder.event_added()
+
+    def _refuse_overlap(self, states: Array) -> None:
+        bodies = self.model.scene.bodies
+        for pair in self._pairs:
+            _, gap = pair_gap(self.model, pair, states)
+            if gap < -OVERLAP * pair_size(self.model, pair):
+                first, second = (bodies[b].name for b in sorted(pair))
+                raise ValueError(
+                    f"position: bodies {first!r} and {second!r} overlap by {-gap:.6g} m at the start; move them apart"
+                )
+
+    def _remark_ignored_properties(self) -> None:
+        ignored = [
+            word
+            for word, honoured, values in (
+                ("friction", self.law.honours_friction, [m.friction for m in self._friction]),
+                ("restitution", self.law.honours_restitution, [m.restitution for m in self._friction]),
+            )
+            if not honoured and any(values)
+        ]
+        if ignored:
+            self.trajectory.remarks.append(f"the law {self.law.name} ignores {' and '.join(ignored)}")
+
+
+class _Progress:
+    """A rich bar over simulated time that appears after two seconds, on a terminal only."""
+
+    def __init__(self, start: float, end: float):
+        self._start, self._end = start, end
+        self._began = self._shown = clock.monotonic()
+        self._bar: Any = None
+
+    def show(self, time: float, events: int) -> None:
+        now = clock.monotonic()
+        if now - self._began < 2.0 or now - self._shown < 0.1:
+            return
+        self._shown = now
+        if self._bar is None:
+            from rich.progress import Progress
+
+            self._bar = Progress(transient=True)
+            if not self._bar.console.is_terminal:
+                self._began = math.inf
+                return
+            self._bar.start()
+            self._task = self._bar.add_task("simulating", total=self._end - self._start)
+        self._bar.update(self._task, completed=time - self._start, description=f"{events} events")
+
+    def close(self) -> None:
+        if self._bar is not None and self._bar.live.is_started:
+            self._bar.stop()
+
+
+def _joined(parts: list[ContactPatch]) -> ContactPatch | None:
+    if not parts:
+        return None
+    names = ("bodies", "point", "normal", "tangent", "tangent2", "gap", "core_point")
+    return ContactPatch(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+

@@ -1,0 +1,188 @@
+"""State of all bodies at one time, and the fixed parameters the engine reads from a scene.
+
+Frames, once for the whole engine: position, velocity and angular velocity are in the world frame;
+orientation is the unit quaternion (w, x, y, z) that turns body axes into world axes. Only packed states
+(n, 13), internal to the engine, hold the angular velocity in body axes, where inertia is constant.
+"""
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..bodies import Cylinder, HalfSpace, Mesh, Scene
+
+Array = NDArray[np.float64]
+
+
+def rotation_matrices(orientation: Array) -> Array:
+    """Rotation matrices (..., 3, 3) body to world of unit quaternions (..., 4)."""
+    w, x, y, z = np.moveaxis(np.asarray(orientation, dtype=float), -1, 0)
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """All bodies at one time, or at several: then every array has a leading axis for the times.
+
+    time : float or (T,) [s]
+    position : (n, 3) or (T, n, 3) [m], centre of mass, world frame
+    orientation : (..., n, 4), unit quaternion (w, x, y, z), body to world
+    velocity : (..., n, 3) [m/s], world frame
+    angular_velocity : (..., n, 3) [rad/s], world frame
+    """
+
+    time: Any
+    position: Array
+    orientation: Array
+    velocity: Array
+    angular_velocity: Array
+
+    @classmethod
+    def unpacked(cls, time: Any, packed: Array) -> "State":
+        """From packed rows (..., n, 13), whose angular velocity is in body axes."""
+        rotation = rotation_matrices(packed[..., 3:7])
+        spin = np.einsum("...ij,...j->...i", rotation, packed[..., 10:13])
+        return cls(time, packed[..., 0:3].copy(), packed[..., 3:7].copy(), packed[..., 7:10].copy(), spin)
+
+
+class CollisionShape(NamedTuple):
+    """A convex core (points, normals and edge directions in body axes) grown by a radius [m]."""
+
+    points: Array
+    normals: Array
+    edges: Array
+    radius: float
+    reach: float
+    """Largest distance of a core point from the centre of mass [m]."""
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """What the engine needs of a scene and never changes during a run.
+
+    mass, inverse_mass (n,); inertia, inverse_inertia (n, 3, 3) in body axes about the centre of mass, zero
+    inverse for fixed bodies; size (n,) [m] is the length that tolerances of a body scale with.
+    """
+
+    scene: Scene
+    gravity: Array
+    movable: NDArray[np.bool_]
+    mass: Array
+    inverse_mass: Array
+    inertia: Array
+    inverse_inertia: Array
+    size: Array
+    shapes: tuple[CollisionShape | None, ...]
+    planes: tuple[tuple[Array, float] | None, ...]
+    """Of a half-space: its unit normal and offset [m]."""
+
+    @property
+    def count(self) -> int:
+        """Number of bodies."""
+        return len(self.movable)
+
+    @classmethod
+    def of_scene(cls, scene: Scene) -> "Model":
+        """Read a scene; TypeError names a body whose shape cannot collide yet."""
+        bodies = scene.bodies
+        n = len(bodies)
+        movable = np.array([not body.fixed for body in bodies], dtype=bool)
+        mass, inverse_mass = np.full(n, np.inf), np.zeros(n)
+        inertia, inverse_inertia = np.zeros((n, 3, 3)), np.zeros((n, 3, 3))
+        size = np.ones(n)
+        shapes: list[CollisionShape | None] = []
+        planes: list[tuple[Array, float] | None] = []
+        for index, body in enumerate(bodies):
+            if isinstance(body.shape, Cylinder | Mesh):
+                advice = (
+                    "use ConvexMesh(...) for its convex hull"
+                    if isinstance(body.shape, Mesh)
+                    else "use a ConvexMesh prism instead"
+                )
+                raise TypeError(
+                    f"body {body.name!r}: a {type(body.shape).__name__} cannot collide yet; {advice}"
+                )
+            if movable[index]:
+                mass[index], inverse_mass[index] = body.mass, 1.0 / body.mass
+                inertia[index] = body.inertia
+                inverse_inertia[index] = np.linalg.inv(body.inertia)
+            if isinstance(body.shape, HalfSpace):
+                rotation = rotation_matrices(body.orientation)
+                normal = rotation @ body.shape.normal
+                planes.append((normal, float(body.shape.offset + normal @ body.position)))
+                shapes.append(None)
+            else:
+                planes.append(None)
+                shapes.append(_collision_shape(body.shape))
+                size[index] = body.shape.bounding_radius
+        return cls(
+            scene,
+            np.array(scene.gravity),
+            movable,
+            mass,
+            inverse_mass,
+            inertia,
+            inverse_inertia,
+            size,
+            tuple(shapes),
+            tuple(planes),
+        )
+
+    def initial_states(self) -> Array:
+        """Packed states (n, 13) that the scene describes."""
+        states = np.empty((self.count, 13))
+        for row, body in zip(states, self.scene.bodies, strict=True):
+            rotation = rotation_matrices(body.orientation)
+            row[0:3], row[3:7] = body.position, body.orientation
+            row[7:10], row[10:13] = body.velocity, rotation.T @ body.angular_velocity
+        return states
+
+    def energy(self, state: State) -> Any:
+        """Kinetic plus gravitational energy [J] of all movable bodies; one number a time."""
+        rotation = rotation_matrices(state.orientation)
+        spin = np.einsum("...ji,...j->...i", rotation, state.angular_velocity)
+        which = self.movable
+        kinetic = 0.5 * self.mass[which] * np.sum(state.velocity[..., which, :] ** 2, axis=-1)
+        spinning = 0.5 * np.einsum(
+            "...i,...ij,...j->...", spin[..., which, :], self.inertia[which], spin[..., which, :]
+        )
+        height = -(state.position[..., which, :] @ self.gravity) * self.mass[which]
+        return np.sum(kinetic + spinning + height, axis=-1)
+
+
+def _collision_shape(shape: Any) -> CollisionShape:
+    points, radius = shape.core()
+    points = np.ascontiguousarray(points, dtype=float)
+    normals = np.zeros((0, 3))
+    edges = np.zeros((0, 3))
+    if len(points) > 2:
+        polygons, normals = shape.faces()
+        normals = np.ascontiguousarray(normals, dtype=float)
+        edges = _edge_directions(points, polygons)
+    elif len(points) == 2:
+        edges = (points[1:] - points[:1]) / np.linalg.norm(points[1] - points[0])
+    reach = float(np.linalg.norm(points, axis=1).max())
+    return CollisionShape(points, normals, np.ascontiguousarray(edges), float(radius), reach)
+
+
+def _edge_directions(points: Array, polygons: Any) -> Array:
+    """Unit directions of the edges of a polytope, parallel ones once."""
+    pairs = {
+        tuple(sorted((int(a), int(b))))
+        for polygon in polygons
+        for a, b in zip(polygon, np.roll(polygon, -1), strict=True)
+    }
+    directions: list[Array] = []
+    for a, b in sorted(pairs):
+        d = points[b] - points[a]
+        d /= np.linalg.norm(d)
+        if not directions or np.abs(np.array(directions) @ d).max() < 1 - 1e-15:
+            directions.append(d)
+    return np.array(directions)
