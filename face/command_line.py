@@ -1,0 +1,482 @@
+"""The command ``carom``: drop meshes, run demos, replay, draw and summarise recordings.
+
+What a command needs is imported when it runs, so that help and bad arguments are answered at once.
+"""
+
+import argparse
+import math
+import os
+import sys
+import tempfile
+import time as clock
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from . import __version__
+
+if TYPE_CHECKING:
+    from .bodies import Scene
+    from .demos import Check
+    from .impact_laws import ImpactLaw
+    from .simulator import Trajectory
+
+DONE, ENDED_BADLY, BAD_INPUT = 0, 1, 2
+
+_DROP_RESTITUTION = 0.4  # of dropped meshes, under laws that honour restitution
+_DROP_LAW = "anitescu-potra"
+_DROP_DURATION = 10.0  # s
+_PICTURE_ENDINGS_TO_COME = (".mp4", ".gif", ".glb", ".html")
+
+
+class BadInput(Exception):
+    """What the user gave cannot be used; the message is one sentence."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status: 0, 1 for a run that ended badly, 2 for bad input."""
+    try:
+        options = _parser().parse_args(argv)
+    except SystemExit as stop:  # argparse has printed help, version or what is wrong
+        return stop.code if isinstance(stop.code, int) else BAD_INPUT
+    try:
+        return options.command(options)
+    except BadInput as error:
+        return _complain(str(error), BAD_INPUT)
+    except KeyboardInterrupt:
+        return _complain("interrupted", ENDED_BADLY)
+    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return DONE
+
+
+# -- arguments -------------------------------------------------------------------------------------------------
+
+
+class _Parser(argparse.ArgumentParser):
+    """Complains in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        _complain(f"{message} (see `{self.prog} --help`)", BAD_INPUT)
+        raise SystemExit(BAD_INPUT)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="carom",
+        description="Simulate rigid bodies that hit each other several times at once, event by event.",
+        epilog="""\
+examples:
+  carom drop                       drop a mesh that comes with the package
+  carom drop part.stl --seed 3     drop a mesh of yours: STL, OBJ, PLY, OFF, GLB or GLTF
+  carom demo                       list the built-in scenes
+  carom demo rocking-block         run one of them
+  carom view drop.h5               replay a recording
+  carom render drop.h5 --out a.png draw its end without a display
+
+exit status: 0 done, 1 a run that ended badly, 2 bad input.
+Every command has --help.""",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"carom {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
+
+    drop = _command(
+        commands,
+        "drop",
+        _drop,
+        "drop meshes onto a floor",
+        """\
+Drop meshes onto a floor, turned and spinning at random from a seed, until they rest or the time is up.
+Shape and mass are those of the convex hull, with a density of 1000 kg/m³ and friction 0.5. The run is
+recorded, then replayed in a window or, without a display, drawn as six moments in one picture.""",
+        """\
+examples:
+  carom drop
+  carom drop part.stl other.obj --height 1 --seed 7 --out fall.h5
+  carom drop part_in_mm.stl --scale 0.001 --no-view""",
+    )
+    drop.add_argument("files", nargs="*", metavar="FILE", help="mesh files; without any, a shipped mesh")
+    _add_run_arguments(drop, f"default {_DROP_LAW}", f"default {_DROP_DURATION:g}", "default drop.h5")
+    drop.add_argument(
+        "--height",
+        type=_positive,
+        metavar="M",
+        help="lowest point above the floor [m]; default the mesh's diameter",
+    )
+    drop.add_argument(
+        "--scale", type=_positive, metavar="S", help="metres for one unit of the files; default: 0.2 m across"
+    )
+
+    demo = _command(
+        commands,
+        "demo",
+        _demo,
+        "run a built-in scene, or list them",
+        """\
+Run a built-in scene and check its ending; without a name, list the scenes. The check belongs to the scene's
+own law and duration, so it is left out when these are given.""",
+        "examples:\n  carom demo\n  carom demo newtons-cradle --out cradle.h5\n"
+        "  carom demo bouncing-ball --law anitescu-potra --no-view",
+    )
+    demo.add_argument("name", nargs="?", metavar="NAME", help="the scene; without it, the scenes are listed")
+    _add_run_arguments(demo, "default the scene's", "default the scene's", "default NAME.h5")
+
+    view = _command(
+        commands,
+        "view",
+        _view,
+        "replay recordings in a window",
+        "Replay recordings, one after the other, in a window. Press H there for its keys.",
+        "example:\n  carom view drop.h5",
+    )
+    view.add_argument("runs", nargs="+", metavar="RUN", help="recordings, such as drop.h5")
+
+    render = _command(
+        commands,
+        "render",
+        _render,
+        "draw a picture of a recording, without a display",
+        "Draw a recording at one moment, or six of its moments in one picture. The ending of FILE decides\n"
+        "the format: .png.",
+        "examples:\n  carom render drop.h5 --out end.png\n  carom render drop.h5 --time 0.25 --out fall.png\n"
+        "  carom render drop.h5 --strip --out strip.png",
+    )
+    render.add_argument("run", metavar="RUN", help="a recording, such as drop.h5")
+    render.add_argument("--out", required=True, metavar="FILE", help="the picture to write")
+    which = render.add_mutually_exclusive_group()
+    which.add_argument("--time", type=_finite, metavar="S", help="the moment [s]; default the end")
+    which.add_argument("--strip", action="store_true", help="six moments in one picture")
+
+    info = _command(
+        commands,
+        "info",
+        _info,
+        "summarise a recording",
+        "Say what a recording holds: bodies, law, seed, events, energy, and how the run ended.",
+        "example:\n  carom info drop.h5",
+    )
+    info.add_argument("run", metavar="RUN", help="a recording, such as drop.h5")
+    return parser
+
+
+def _command(
+    commands: Any, name: str, run: Callable, short: str, description: str, epilog: str
+) -> argparse.ArgumentParser:
+    parser = commands.add_parser(
+        name,
+        help=short,
+        description=description,
+        epilog=epilog,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(command=run)
+    return parser
+
+
+def _add_run_arguments(parser: argparse.ArgumentParser, law: str, duration: str, out: str) -> None:
+    parser.add_argument("--law", metavar="NAME", help=f"impact law, such as sequential-reflection; {law}")
+    parser.add_argument("--duration", type=_positive, metavar="S", help=f"simulated time [s]; {duration}")
+    parser.add_argument("--seed", type=_seed, default=0, metavar="N", help="of everything random; default 0")
+    parser.add_argument("--out", metavar="RUN", help=f"recording to write; {out}")
+    parser.add_argument("--no-view", action="store_true", help="open no window; write a picture instead")
+
+
+def _finite(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"expected a finite number, got {text!r}")
+    return value
+
+
+def _positive(text: str) -> float:
+    value = _finite(text)
+    if not value > 0.0:
+        raise argparse.ArgumentTypeError(f"expected a number greater than 0, got {text!r}")
+    return value
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal() or int(text) >= 2**63:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 0 to 2^63 - 1, got {text!r}")
+    return int(text)
+
+
+# -- commands --------------------------------------------------------------------------------------------------
+
+
+def _drop(options: argparse.Namespace) -> int:
+    out = _writable(options.out or "drop.h5", ".h5")
+    law = _law(options.law or _DROP_LAW)
+    from .bodies import FileFormatError
+    from .demos import drop_scene, load_dropped_mesh, shipped_mesh
+
+    try:
+        meshes = [load_dropped_mesh(file, options.scale) for file in options.files or [shipped_mesh()]]
+    except FileFormatError as error:
+        raise BadInput(str(error)) from None
+    for mesh in meshes:
+        scaling = "rescaled to" if options.scale is None else "with the given scale"
+        _say(f"{mesh.path.name}: {mesh.remark}. {scaling.capitalize()} {mesh.diameter:.4g} m across.")
+    _say("Shape and mass are those of the convex hull.")
+    try:
+        scene = drop_scene(
+            meshes,
+            height=options.height,
+            restitution=_DROP_RESTITUTION if law.honours_restitution else 0.0,
+            seed=options.seed,
+        )
+    except ValueError as error:  # a scale so extreme that a mass cannot be told from zero or infinity
+        raise BadInput(f"the meshes cannot be dropped at this scale: {error}") from None
+    trajectory = _simulate(scene, law, options.seed, out, options.duration or _DROP_DURATION)
+    _show(trajectory, out, options.no_view)
+    return _exit_status(trajectory)
+
+
+def _demo(options: argparse.Namespace) -> int:
+    from .demos import demo_by_name, demo_names
+
+    if options.name is None:
+        width = max(len(name) for name in demo_names()) + 2
+        for name in demo_names():
+            _say(f"{name:{width}}{demo_by_name(name).summary}")
+        _say("Run one with `carom demo NAME`.")
+        return DONE
+    try:
+        demo = demo_by_name(options.name)
+    except ValueError as error:
+        raise BadInput(str(error)) from None
+    out = _writable(options.out or f"{demo.name}.h5", ".h5")
+    law = _law(options.law or demo.law)
+    _say(f"{demo.name}: {demo.summary}.")
+    trajectory = _simulate(demo.scene(), law, options.seed, out, options.duration or demo.duration)
+    status = _exit_status(trajectory)
+    if options.law in (None, demo.law) and options.duration in (None, demo.duration):
+        checks = demo.check(trajectory)
+        _say_checks(checks)
+        if not all(check.holds for check in checks):
+            status = ENDED_BADLY
+    _show(trajectory, out, options.no_view)
+    return status
+
+
+def _view(options: argparse.Namespace) -> int:
+    from .viewer import DisplayError, view
+
+    trajectories = [_load(run) for run in options.runs]
+    for run, trajectory in zip(options.runs, trajectories, strict=True):
+        try:
+            view(trajectory, title=f"carom: {Path(run).name}")
+        except DisplayError as error:
+            return _complain(str(error), ENDED_BADLY)
+    return DONE
+
+
+def _render(options: argparse.Namespace) -> int:
+    ending = Path(options.out).suffix.lower()
+    if ending in _PICTURE_ENDINGS_TO_COME:
+        raise BadInput(f"--out {options.out}: {ending} cannot be written yet, only .png")
+    if ending != ".png":
+        raise BadInput(f"--out {options.out}: expected an ending .png, got {ending or 'none'}")
+    trajectory = _load(options.run)
+    out = _writable(options.out)
+    if options.time is not None and not trajectory.start_time <= options.time <= trajectory.end_time:
+        raise BadInput(
+            f"--time: expected within {trajectory.start_time:g} to {trajectory.end_time:g} s, "
+            f"where the run is, got {options.time:g}"
+        )
+    from .viewer import DisplayError, render, render_strip
+
+    try:
+        if options.strip:
+            render_strip(trajectory, out)
+        else:
+            render(trajectory, out, time=options.time)
+    except DisplayError as error:
+        return _complain(str(error), ENDED_BADLY)
+    except OSError as error:
+        raise BadInput(f"--out {out}: cannot be written ({error.strerror or error})") from None
+    _say(f"Picture: {out}")
+    return DONE
+
+
+def _info(options: argparse.Namespace) -> int:
+    trajectory = _load(options.run)
+    bodies = trajectory.scene.bodies
+    _say_table(
+        ["body", "shape", "mass [kg]", "friction", "restitution"],
+        [
+            [
+                str(body.name),
+                type(body.shape).__name__,
+                "fixed" if body.fixed else f"{body.mass:.6g}",
+                f"{body.material.friction:g}",
+                f"{body.material.restitution:g}",
+            ]
+            for body in bodies
+        ],
+    )
+    kinds = Counter(str(event.kind) for event in trajectory.events)
+    _say_table(
+        ["run", options.run],
+        [
+            ["law", trajectory.law_name],
+            ["seed", str(trajectory.seed)],
+            ["simulated time", f"{trajectory.start_time:g} to {trajectory.end_time:.6f} s"],
+            ["events", ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())) or "none"],
+            *_summary(trajectory),
+        ],
+    )
+    return DONE
+
+
+# -- what the commands share -----------------------------------------------------------------------------------
+
+
+def _law(name: str) -> "ImpactLaw":
+    from .impact_laws import law_by_name
+
+    try:
+        return law_by_name(name)
+    except ValueError as error:
+        raise BadInput(str(error)) from None
+
+
+def _writable(text: str, default_ending: str = "") -> Path:
+    """The path, which can be written now; nothing is left there by asking."""
+    path = Path(text)
+    if not path.suffix:
+        path = path.with_name(path.name + default_ending) if path.name else path
+    problem = None
+    try:
+        if Path(text).is_dir():
+            problem = "is a folder; a file's name is expected"
+        elif not path.parent.exists():
+            problem = "lies in a folder that does not exist"
+        elif not path.parent.is_dir():
+            problem = "lies in something that is not a folder"
+        elif path.is_dir():
+            problem = "is a folder; a file's name is expected"
+        elif path.exists():
+            with path.open("r+b"):
+                pass
+        else:
+            with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f"{path.name}."):
+                pass
+    except (OSError, ValueError) as error:
+        problem = f"cannot be written ({getattr(error, 'strerror', None) or error})"
+    if problem:
+        raise BadInput(f"--out {text}: {problem}")
+    return path
+
+
+def _load(run: str) -> "Trajectory":
+    from .bodies import FileFormatError
+    from .simulator import Trajectory
+
+    try:
+        return Trajectory.load(run)
+    except FileFormatError as error:
+        raise BadInput(str(error)) from None
+
+
+def _simulate(scene: "Scene", law: "ImpactLaw", seed: int, out: Path, duration: float) -> "Trajectory":
+    """Run and record, then say how it went."""
+    from .simulator import Simulator
+
+    known = out.exists()
+    start = clock.perf_counter()
+    try:
+        simulator = Simulator(scene, law, seed=seed, record=out)
+    except (TypeError, ValueError, OSError) as error:
+        if not known:
+            out.unlink(missing_ok=True)
+        raise BadInput(str(error)) from None
+    trajectory = simulator.run(duration, progress=True)
+    elapsed = clock.perf_counter() - start
+    _say_table(
+        ["run", f"{law.name}, seed {seed}"], [*_summary(trajectory), ["wall time", f"{elapsed:.2f} s"]]
+    )
+    for remark in trajectory.remarks:
+        _say(remark)
+    _say(f"Recording: {out}")
+    return trajectory
+
+
+def _summary(trajectory: "Trajectory") -> list[list[str]]:
+    """Rows of a table: impacts, energy, overlap, rest, and how the run ended."""
+    impacts = sum(event.kind == "impact" for event in trajectory.events)
+    before = float(trajectory.energy(trajectory.start_time))
+    after = float(trajectory.energy(trajectory.end_time))
+    rest = trajectory.rest_time
+    return [
+        ["impacts", str(impacts)],
+        ["energy before, after", f"{before:.6g} J, {after:.6g} J"],
+        ["largest penetration", f"{trajectory.largest_overlap():.2g} m"],
+        ["time to rest", "still moving" if rest is None else f"{rest:.6f} s"],
+        ["ended", f"{trajectory.status.value}: {trajectory.message or trajectory.status.advice}"],
+    ]
+
+
+def _exit_status(trajectory: "Trajectory") -> int:
+    from .simulator import RunStatus
+
+    good = trajectory.status in (RunStatus.REACHED_END, RunStatus.AT_REST)
+    return DONE if good else ENDED_BADLY
+
+
+def _show(trajectory: "Trajectory", out: Path, no_view: bool) -> None:
+    """Replay in a window where there is one, else draw six moments beside the recording."""
+    from .viewer import DisplayError, has_display, render_strip, view
+
+    if has_display() and not no_view:
+        try:
+            view(trajectory, title=f"carom: {out.name}")
+            return
+        except DisplayError as error:
+            _say(str(error))
+    picture = out.with_suffix(".png")
+    try:
+        render_strip(trajectory, picture)
+    except DisplayError as error:
+        _say(f"No picture: {error}")
+    except OSError as error:
+        _say(f"No picture: {picture} cannot be written ({error.strerror or error}).")
+    else:
+        _say(f"Six moments: {picture}")
+
+
+# -- the screen ------------------------------------------------------------------------------------------------
+
+
+def _say(text: str) -> None:
+    print(text)
+
+
+def _complain(text: str, status: int) -> int:
+    print(f"carom: {' '.join(text.split())}", file=sys.stderr)
+    return status
+
+
+def _say_table(header: list[str], rows: list[list[str]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(header_style="bold")
+    for k, title in enumerate(header):
+        table.add_column(Text(title), overflow="fold", no_wrap=k == 0)
+    for row in rows:
+        table.add_row(*(Text(cell) for cell in row))
+    Console().print(table)
+
+
+def _say_checks(checks: "list[Check]") -> None:
+    _say_table(
+        ["check", "value", "at most", "holds"],
+        [[c.what, f"{c.value:.2g}", f"{c.bound:.2g}", "yes" if c.holds else "NO"] for c in checks],
+    )

@@ -1,0 +1,37 @@
+"""Built-in scenes: one file each, which names its source and checks its own ending."""
+
+from importlib import import_module
+
+from .demo import Check, Demo
+from .drop import DroppedMesh, drop_scene, load_dropped_mesh, shipped_mesh
+
+# Name on the command line -> module and class. A new demo is one line here.
+_DEMOS = {
+    "bouncing-ball": ("bouncing_ball", "BouncingBall"),
+    "newtons-cradle": ("newtons_cradle", "NewtonsCradle"),
+    "rocking-block": ("rocking_block", "RockingBlock"),
+}
+
+__all__ = [
+    "Check",
+    "Demo",
+    "DroppedMesh",
+    "demo_by_name",
+    "demo_names",
+    "drop_scene",
+    "load_dropped_mesh",
+    "shipped_mesh",
+]
+
+
+def demo_names() -> tuple[str, ...]:
+    """Names of all demos, sorted."""
+    return tuple(sorted(_DEMOS))
+
+
+def demo_by_name(name: str) -> Demo:
+    """The demo of that name; ValueError listing the names when there is none."""
+    if name not in _DEMOS:
+        raise ValueError(f"demo must be one of {', '.join(demo_names())}, got {name!r}")
+    module, demo = _DEMOS[name]
+    return getattr(import_module(f".{module}", __package__), demo)()
