@@ -9,6 +9,7 @@ import numpy as np
 
 from ..compiled import kernel
 from .kernels import rotation_matrix
+from .tolerances import SLIP_SPEED
 
 
 @kernel()
@@ -133,7 +134,7 @@ def mode_accelerations(J, bias, u, a, B, stick, direction, friction):
         else:
             speed = np.sqrt(u[3 * c + 1] ** 2 + u[3 * c + 2] ** 2)
             along = u[3 * c + 1] * direction[c, 0] + u[3 * c + 2] * direction[c, 1]
-            if along > 1e-7 and along > 0.1 * speed:
+            if speed > SLIP_SPEED and along > 0.1 * speed:
                 slip[c, 0] = u[3 * c + 1] / speed
                 slip[c, 1] = u[3 * c + 2] / speed
             else:

@@ -19,9 +19,9 @@ from .tolerances import (
     ACCELERATION_MATCH,
     COLLOCATION_ACCURACY,
     FORCE_MARGIN,
-    LASTING_SPEED,
     REST_ACCELERATION,
     REST_SPEED,
+    SLIP_SPEED,
 )
 
 _CONE_EDGES = 8
@@ -118,10 +118,11 @@ class ContactSet:
 
 @dataclass(frozen=True, eq=False)
 class ContactMode:
-    """Contacts that press, which of them stick, and the slip direction (nc, 2) of the others."""
+    """Contacts that press, which of them stick or already slide, and the slip direction (nc, 2) of the others."""
 
     contacts: ContactSet
     stick: NDArray[np.bool_]
+    sliding: NDArray[np.bool_]
     direction: Array
     acceleration: Array
     at_rest: bool
@@ -140,7 +141,7 @@ def solve_accelerations(contacts: ContactSet, states: Array) -> tuple[Array, Arr
     N, T1, T2 = J[0::3], J[1::3], J[2::3]
     slip = np.hypot(u[1::3], u[2::3])
     mu = contacts.friction
-    sliding = (slip > LASTING_SPEED) & (mu > 0)
+    sliding = (slip > SLIP_SPEED) & (mu > 0)
     sticky = np.flatnonzero(~sliding & (mu > 0))
     force_n = N.copy()
     for c in np.flatnonzero(sliding):
@@ -188,7 +189,7 @@ def contact_mode(contacts: ContactSet, states: Array) -> ContactMode | None:
     closed = (acceleration[0::3] <= tolerance) | (normal_force > 0.0)
     slip = np.hypot(u[1::3], u[2::3])
     starting = np.hypot(acceleration[1::3], acceleration[2::3])
-    sliding = slip > LASTING_SPEED
+    sliding = slip > SLIP_SPEED
     stick = ~sliding & (starting <= tolerance) & (contacts.friction > 0)
     direction = np.zeros((len(closed), 2))
     for c in np.flatnonzero(~stick):
@@ -202,7 +203,55 @@ def contact_mode(contacts: ContactSet, states: Array) -> ContactMode | None:
     parts = generalized.reshape(-1, 2, 3)
     pull = np.linalg.norm(parts[:, 0], axis=1) + reach * np.linalg.norm(parts[:, 1], axis=1)
     at_rest = bool(np.all(speed <= REST_SPEED) and np.all(pull <= REST_ACCELERATION * gravity))
-    return ContactMode(contacts.chosen(closed), stick[closed], direction[closed], generalized, at_rest)
+    pressing = contacts.chosen(closed)
+    direction = _slip_directions(pressing, states, stick[closed], sliding[closed], direction[closed])
+    return ContactMode(pressing, stick[closed], sliding[closed], direction, generalized, at_rest)
+
+
+def _slip_directions(
+    contacts: ContactSet, states: Array, stick: NDArray[np.bool_], sliding: NDArray[np.bool_], guess: Array
+) -> Array:
+    """Slip directions in which friction on the exact cone makes a contact at zero slip accelerate.
+
+    The pyramid of the LCP only guesses them; a direction that slip does not keep would be singular at once.
+    """
+    starting = np.flatnonzero(~stick & ~sliding & (contacts.friction > 0))
+    direction = guess.copy()
+    if not len(starting):
+        return direction
+    J, bias, u, _ = contacts.rows(states)
+    u = np.where(np.repeat(sliding, 3), u, 0.0)
+    a, B = contacts.free(states)
+    for _ in range(200):
+        generalized, _ = contact_kernels.mode_accelerations(
+            J, bias, u, a, B, stick, direction, contacts.friction
+        )
+        contact = J @ generalized + bias
+        change = 0.0
+        for c in starting:
+            pull = contact[3 * c + 1 : 3 * c + 3]
+            size = float(np.linalg.norm(pull))
+            if size == 0.0:
+                continue
+            mean = direction[c] + pull / size
+            if not mean.any():
+                continue
+            mean /= np.linalg.norm(mean)
+            change = max(change, float(np.abs(mean - direction[c]).max()))
+            direction[c] = mean
+        if change <= 1e-14:
+            break
+    return direction
+
+
+def slip_now(mode: ContactMode, states: Array) -> ContactMode:
+    """The same mode with slip directions as they are at these states."""
+    _, _, u, _ = mode.contacts.rows(states)
+    slip = np.hypot(u[1::3], u[2::3])
+    sliding = ~mode.stick & (slip > SLIP_SPEED)
+    direction = mode.direction.copy()
+    direction[sliding] = np.stack([u[1::3], u[2::3]], axis=1)[sliding] / slip[sliding, None]
+    return replace(mode, sliding=sliding, direction=direction)
 
 
 def hold_closed(contacts: ContactSet, mode: ContactMode, states: Array) -> Array:
@@ -220,7 +269,7 @@ def hold_closed(contacts: ContactSet, mode: ContactMode, states: Array) -> Array
     _, B = mode.contacts.free(result)
     held = np.zeros(len(u), dtype=bool)
     held[0::3] = True
-    held[1::3] = held[2::3] = mode.stick
+    held[1::3] = held[2::3] = mode.stick | ((np.hypot(u[1::3], u[2::3]) <= SLIP_SPEED) & (mode.contacts.friction > 0))
     rows = J[held]
     change = -B @ rows.T @ np.linalg.pinv(rows @ B @ rows.T, rcond=1e-11, hermitian=True) @ u[held]
     for k in range(len(result)):
@@ -325,7 +374,8 @@ class ContactMotion:
         normal = force[0::3]
         largest = max(float(np.abs(normal).max()), 1e-300)
         for c in np.flatnonzero(~mode.stick & (mode.contacts.friction > 0)):
-            if slip[3 * c + 1 : 3 * c + 3] @ mode.direction[c] < -0.5 * LASTING_SPEED:
+            along = slip[3 * c + 1 : 3 * c + 3] @ mode.direction[c]
+            if along < (0.5 * SLIP_SPEED if mode.sliding[c] else -0.5 * SLIP_SPEED):
                 return EventKind.STICK
         kind = None
         if normal.min() < -FORCE_MARGIN * largest:

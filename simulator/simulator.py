@@ -22,6 +22,7 @@ from .lasting_contact import (
     ContactSet,
     contact_mode,
     hold_closed,
+    slip_now,
 )
 from .state import Array, Model, State
 from .tolerances import (
@@ -205,7 +206,11 @@ class Simulator:
                 self._add_event(Event(self.time, island.change, island.motion.mode.contacts.patch, None, None))
                 changed |= members
             else:
-                self._continue_island(island, states, members)
+                try:
+                    self._continue_island(island, states, members)
+                except ContactForceError as error:
+                    self._fail(RunStatus.CONTACT_FAILED, str(error))
+                    return
             due -= members
         for body in due:
             self._start_piece(body, states[body], self._free_motion(body, states[body]))
@@ -290,7 +295,7 @@ class Simulator:
             self._history[pair].clear()
         everything = sorted({(int(a), int(b)) for a, b in patch.bodies} | set(accumulated))
         closing = contact_patch(self.model, everything, states, 2 * ACCUMULATION_EXCURSION)
-        jacobian, inverse_mass, velocity, moving = contact_jacobian(self.model, closing, after)
+        jacobian, inverse_mass, velocity, moving = contact_jacobian(self.model, closing, states)
         friction, _ = self._coefficients(closing)
         problem = ImpactProblem.from_generalized(
             None, jacobian, velocity, friction=friction, dim=3, inverse_mass=inverse_mass
@@ -299,7 +304,7 @@ class Simulator:
         if not outcome.resolved:
             return "", after, None
         settled = self._with_velocity(after, moving, problem.generalized_velocity(outcome))
-        self._accumulated_at = self.time + remaining
+        self._accumulated_at = float(self.time + remaining)
         note = f"infinitely many impacts accumulate at t = {self._accumulated_at!r} s"
         return note, settled, closing
 
@@ -409,6 +414,7 @@ class Simulator:
             coefficients = np.zeros((len(packed), 13, kernels.TERMS))
             coefficients[..., 0] = packed
         else:
+            island.motion = ContactMotion(slip_now(mode, packed))
             step = island.motion.step(packed, _LONGEST_PIECE)
             span, change, coefficients = step.span, step.change, step.coefficients
         island.change = change

@@ -21,6 +21,10 @@ OVERLAP = 1e-9
 LASTING_SPEED = 1e-9
 """[m/s] Touching points that separate or slip slower than this are candidates for lasting contact."""
 
+SLIP_SPEED = 1e-6
+"""[m/s] Slower slip is not told from sticking: the slip direction is singular at zero. Larger stops sliding
+bodies early, smaller makes the integration creep along the singularity."""
+
 FORCE_MARGIN = 1e-9
 """[of the largest contact force] Slack before a negative normal force or a violated cone is an event."""
 

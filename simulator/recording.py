@@ -1,0 +1,342 @@
+"""Recordings: one self-describing HDF5 file a run, readable after a kill up to the last flush.
+
+All data sets are appended to in single-writer-multiple-reader mode, in which HDF5 orders its writes so that
+the file is readable at any moment. The last row of `progress` says how much of every other data set is
+whole; it is written after them. Frames and units are written beside each data set. Nothing in a file is
+ever executed, and no wall clock is stored: equal runs are equal files in content.
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import Any, cast
+
+import h5py
+import numpy as np
+
+from ..bodies import FileFormatError, Scene
+from ..impact_laws import ImpactOutcome, ImpactProblem, ImpactStatus
+from .event import ContactPatch, Event, EventKind
+from .trajectory import RunStatus, Trajectory
+
+_VERSION = 1
+_KINDS = list(EventKind)
+_EVENTS_PER_FLUSH = 64
+
+_LAYOUT: dict[str, tuple[Any, tuple[int, ...], str]] = {
+    "piece/body": ("i4", (), "index of the body"),
+    "piece/start": ("f8", (), "s"),
+    "piece/state": (
+        "f8",
+        (13,),
+        "position m world, quaternion w x y z body to world, velocity m/s world, angular velocity rad/s body",
+    ),
+    "piece/acceleration": ("f8", (3,), "m/s^2 world, of free flight"),
+    "piece/terms": ("i4", (), "terms of the polynomial in `polynomial`, 0: free flight"),
+    "polynomial": ("f8", (), "13 x terms Taylor coefficients of each piece in contact, in order"),
+    "event/time": ("f8", (), "s"),
+    "event/kind": ("i1", (), "index into the attribute `kinds`"),
+    "event/contacts": ("i4", (), "number of contacts"),
+    "event/solved": ("i1", (), "1 where a law was asked: W, velocity, impulses and text follow"),
+    "event/stages": ("i4", (), "rows of the impulse path"),
+    "event/text": ("i4", (), "bytes of JSON in `text`"),
+    "contact/bodies": ("i4", (2,), "indices; the normal points from the second to the first"),
+    "contact/point": ("f8", (3,), "m world"),
+    "contact/frame": ("f8", (3, 3), "normal, tangent, tangent2; world"),
+    "contact/gap": ("f8", (), "m"),
+    "contact/core_point": ("i4", (), "index of the core point on a half-space, else -1"),
+    "problem/W": ("f8", (), "1/kg, Delassus matrices, row by row"),
+    "problem/velocity": ("f8", (), "m/s, contact velocities before"),
+    "problem/friction": ("f8", (), "1"),
+    "problem/restitution": ("f8", (), "1"),
+    "outcome/path": ("f8", (), "N s, cumulative contact impulses, stage by stage"),
+    "text": ("u1", (), "UTF-8 JSON of each event: note, status, message, labels, info"),
+    "progress": ("f8", (9,), "end time s, rest time s or nan, status, whole rows of the tables below"),
+}
+_TABLES = ("piece/body", "polynomial", "event/time", "contact/gap", "problem/W", "outcome/path")
+_STATUSES = list(RunStatus)
+
+
+class Recorder:
+    """Writes a trajectory to a file while it grows."""
+
+    def __init__(self, trajectory: Trajectory, path: Path):
+        self._trajectory = trajectory
+        self._pieces_written = [0] * len(trajectory.motions)
+        self._events_written = 0
+        if path.is_dir():
+            raise IsADirectoryError(f"recording {path}: expected a file name, got a folder")
+        if not path.parent.is_dir():
+            raise FileNotFoundError(f"recording {path}: the folder {path.parent} does not exist")
+        try:
+            self._file = h5py.File(path, "w", libver="latest", locking=False)
+        except OSError as error:
+            raise OSError(f"recording {path}: cannot be written ({error.strerror or error})") from error
+        self._describe()
+        for name, (dtype, tail, unit) in _LAYOUT.items():
+            rows = 64 if tail else 1024
+            data = self._file.create_dataset(
+                name, (0, *tail), dtype=dtype, maxshape=(None, *tail), chunks=(rows, *tail)
+            )
+            data.attrs["meaning"] = unit
+        self._file["event/kind"].attrs["kinds"] = json.dumps([kind.value for kind in _KINDS])
+        self._file["progress"].attrs["tables"] = json.dumps(_TABLES)
+        self._file["progress"].attrs["statuses"] = json.dumps([status.value for status in _STATUSES])
+        self._file.swmr_mode = True
+        self.flush()
+
+    def _describe(self) -> None:
+        from .. import __version__
+
+        meta, arrays = self._trajectory.scene.describe()
+        self._file.attrs["format"] = "carom recording"
+        self._file.attrs["version"] = _VERSION
+        self._file.attrs["written_by"] = f"carom {__version__}"
+        self._file.attrs["law"] = self._trajectory.law_name
+        self._file.attrs["seed"] = self._trajectory.seed
+        self._file.attrs["start_time"] = self._trajectory.start_time
+        self._file.attrs["remarks"] = json.dumps(self._trajectory.remarks)
+        scene = self._file.create_group("scene")
+        scene.create_dataset("description", data=np.frombuffer(json.dumps(meta).encode(), dtype="u1"))
+        for name, array in sorted(arrays.items()):
+            scene.create_dataset(f"arrays/{name}", data=array)
+
+    def event_added(self) -> None:
+        """Flush when enough events have come in."""
+        if len(self._trajectory._events) - self._events_written >= _EVENTS_PER_FLUSH:
+            self.flush()
+
+    def flush(self, final: bool = False) -> None:
+        """Bring everything so far to disk; `final` also records how the run ended."""
+        trajectory = self._trajectory
+        self._write_pieces()
+        events = trajectory._events[self._events_written :]
+        self._events_written += len(events)
+        if events:
+            self._write_events(events)
+        self._file.flush()
+        status = trajectory.status if final else RunStatus.UNFINISHED
+        rest = np.nan if trajectory.rest_time is None else trajectory.rest_time
+        row = [trajectory.end_time, rest, _STATUSES.index(status), *(len(self._file[t]) for t in _TABLES)]
+        self._append("progress", np.array([row], dtype=float))
+        self._file.flush()
+
+    def close(self) -> None:
+        """Finish the file."""
+        self._file.close()
+
+    def _append(self, name: str, values: Any) -> None:
+        data = self._file[name]
+        values = np.asarray(values, dtype=data.dtype).reshape(-1, *data.shape[1:])
+        if len(values):
+            data.resize(len(data) + len(values), axis=0)
+            data[-len(values) :] = values
+
+    def _write_pieces(self) -> None:
+        new = []
+        for body, motion in enumerate(self._trajectory.motions):
+            for k in range(self._pieces_written[body], len(motion.start)):
+                new.append((motion.start[k], body, k))
+            self._pieces_written[body] = len(motion.start)
+        if not new:
+            return
+        new.sort()
+        motions = self._trajectory.motions
+        polynomials = [motions[body].polynomial[k] for _, body, k in new]
+        self._append("piece/body", [body for _, body, _ in new])
+        self._append("piece/start", [start for start, _, _ in new])
+        self._append("piece/state", [motions[body].state[k] for _, body, k in new])
+        self._append("piece/acceleration", [motions[body].acceleration[k] for _, body, k in new])
+        self._append("piece/terms", [0 if p is None else p.shape[1] for p in polynomials])
+        kept = [p.ravel() for p in polynomials if p is not None]
+        if kept:
+            self._append("polynomial", np.concatenate(kept))
+
+    def _write_events(self, events: list[Event]) -> None:
+        texts = [_event_text(event) for event in events]
+        self._append("event/time", [e.time for e in events])
+        self._append("event/kind", [_KINDS.index(e.kind) for e in events])
+        self._append("event/contacts", [len(e.contacts) for e in events])
+        self._append("event/solved", [e.problem is not None for e in events])
+        self._append("event/stages", [0 if e.outcome is None else len(e.outcome.path) for e in events])
+        self._append("event/text", [len(text) for text in texts])
+        self._append("text", np.frombuffer(b"".join(texts), dtype="u1"))
+        patches = [e.contacts for e in events]
+        self._append("contact/bodies", np.concatenate([p.bodies for p in patches]))
+        self._append("contact/point", np.concatenate([p.point for p in patches]))
+        frames = [np.stack([p.normal, p.tangent, p.tangent2], axis=1) for p in patches]
+        self._append("contact/frame", np.concatenate(frames))
+        self._append("contact/gap", np.concatenate([p.gap for p in patches]))
+        self._append("contact/core_point", np.concatenate([p.core_point for p in patches]))
+        solved = [(e.problem, e.outcome) for e in events if e.problem is not None and e.outcome is not None]
+        if solved:
+            self._append("problem/W", np.concatenate([p.W.ravel() for p, _ in solved]))
+            self._append("problem/velocity", np.concatenate([p.u for p, _ in solved]))
+            self._append("problem/friction", np.concatenate([p.friction for p, _ in solved]))
+            self._append("problem/restitution", np.concatenate([p.restitution for p, _ in solved]))
+            self._append("outcome/path", np.concatenate([o.path.impulse.ravel() for _, o in solved]))
+
+
+def _event_text(event: Event) -> bytes:
+    text: dict[str, Any] = {"note": event.note}
+    if event.outcome is not None:
+        info = {k: v for k, v in event.outcome.info.items() if isinstance(v, int | float | str | tuple | list)}
+        text |= {
+            "status": event.outcome.status.value,
+            "message": event.outcome.message,
+            "labels": event.outcome.path.labels,
+            "info": info,
+        }
+    return json.dumps(text, default=lambda number: number.item()).encode()
+
+
+def save(trajectory: Trajectory, path: "str | os.PathLike") -> Path:
+    """Write a whole trajectory; the file appears under its name only when it is complete."""
+    target = Path(path)
+    partial = target.with_name(target.name + ".partial")
+    if target.is_dir():
+        raise IsADirectoryError(f"recording {target}: expected a file name, got a folder")
+    recorder = Recorder(trajectory, partial)
+    try:
+        recorder.flush(final=True)
+        recorder.close()
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
+    return target
+
+
+def load(path: "str | os.PathLike") -> Trajectory:
+    """Read a recording, also one whose run was killed or is still going on.
+
+    Raises FileFormatError with one sentence for a missing, foreign or damaged file.
+    """
+    source = Path(path)
+    if not source.is_file():
+        raise FileFormatError(source, "no such file" if not source.exists() else "it is not a file")
+    try:
+        try:
+            file = h5py.File(source, "r", locking=False)
+        except OSError:  # a writer was killed or is still at work
+            file = h5py.File(source, "r", libver="latest", swmr=True, locking=False)
+    except OSError:
+        raise FileFormatError(source, "it is not a carom recording (no HDF5 file)") from None
+    with file:
+        if file.attrs.get("format") != "carom recording":
+            raise FileFormatError(source, "it is an HDF5 file, but no carom recording")
+        if file.attrs.get("version") != _VERSION:
+            raise FileFormatError(
+                source, f"expected format version {_VERSION}, got {file.attrs.get('version')!r}"
+            )
+        try:
+            return _read(file)
+        except (KeyError, IndexError, ValueError, TypeError, OSError) as error:
+            raise FileFormatError(source, f"the recording is damaged ({error})") from error
+
+
+def _read(file: h5py.File) -> Trajectory:
+    scene = _read_scene(file["scene"])
+    trajectory = Trajectory(scene, str(file.attrs["law"]), int(file.attrs["seed"]))
+    trajectory.start_time = float(file.attrs["start_time"])
+    trajectory.remarks = json.loads(file.attrs["remarks"])
+    last = file["progress"][-1]
+    trajectory.end_time = float(last[0])
+    trajectory.rest_time = None if np.isnan(last[1]) else float(last[1])
+    trajectory.status = RunStatus(json.loads(file["progress"].attrs["statuses"])[int(last[2])])
+    trajectory.message = trajectory.status.advice
+    pieces, polynomials, events, contacts, inertias, paths = (int(value) for value in last[3:])
+    _read_pieces(file, trajectory, pieces, file["polynomial"][:polynomials])
+    _read_events(file, trajectory, events, contacts, file["problem/W"][:inertias], file["outcome/path"][:paths])
+    return trajectory
+
+
+def _read_scene(group: h5py.Group) -> Scene:
+    arrays: dict[str, np.ndarray] = {}
+
+    def collect(name: str, item: Any) -> None:
+        if isinstance(item, h5py.Dataset):
+            arrays[name] = item[()]
+
+    if "arrays" in group:
+        group["arrays"].visititems(collect)
+    return Scene.from_description(json.loads(group["description"][()].tobytes()), arrays)
+
+
+def _read_pieces(file: h5py.File, trajectory: Trajectory, count: int, polynomials: np.ndarray) -> None:
+    table = {
+        name: file[f"piece/{name}"][:count] for name in ("body", "start", "state", "acceleration", "terms")
+    }
+    at = 0
+    for k in range(count):
+        terms = int(table["terms"][k])
+        polynomial = None
+        if terms:
+            polynomial = polynomials[at : at + 13 * terms].reshape(13, terms)
+            at += 13 * terms
+        trajectory.motions[int(table["body"][k])].append(
+            float(table["start"][k]), table["state"][k], table["acceleration"][k], polynomial
+        )
+
+
+class _Reader:
+    """Takes consecutive rows of an array."""
+
+    def __init__(self, values: np.ndarray):
+        self._values, self._at = values, 0
+
+    def take(self, count: int) -> np.ndarray:
+        """The next `count` rows; ValueError where fewer are left."""
+        rows = self._values[self._at : self._at + count]
+        if len(rows) != count:
+            raise ValueError("a table is shorter than the events need")
+        self._at += count
+        return rows
+
+
+def _read_events(
+    file: h5py.File, trajectory: Trajectory, count: int, contacts: int, inertias: np.ndarray, paths: np.ndarray
+) -> None:
+    head = {
+        name: file[f"event/{name}"][:count] for name in ("time", "kind", "contacts", "solved", "stages", "text")
+    }
+    kinds = json.loads(file["event/kind"].attrs["kinds"])
+    patch = {
+        name: _Reader(file[f"contact/{name}"][:contacts])
+        for name in ("bodies", "point", "frame", "gap", "core_point")
+    }
+    problem = {name: _Reader(file[f"problem/{name}"][()]) for name in ("velocity", "friction", "restitution")}
+    delassus, path, text = _Reader(inertias), _Reader(paths), _Reader(file["text"][()])
+    for k in range(count):
+        nc = int(head["contacts"][k])
+        frame = patch["frame"].take(nc)
+        found = ContactPatch(
+            patch["bodies"].take(nc).astype(np.int64),
+            patch["point"].take(nc),
+            frame[:, 0],
+            frame[:, 1],
+            frame[:, 2],
+            patch["gap"].take(nc),
+            patch["core_point"].take(nc).astype(np.int64),
+        )
+        words = cast(dict[str, Any], json.loads(text.take(int(head["text"][k])).tobytes()))
+        asked = answered = None
+        if head["solved"][k]:
+            size = 3 * nc
+            asked = ImpactProblem(
+                delassus.take(size * size).reshape(size, size),
+                problem["velocity"].take(size),
+                problem["friction"].take(nc),
+                problem["restitution"].take(nc),
+                dim=3,
+            )
+            stages = path.take(int(head["stages"][k]) * size).reshape(-1, size)
+            answered = ImpactOutcome.from_stages(
+                asked,
+                stages[1:],
+                words["labels"][1:],
+                ImpactStatus(words["status"]),
+                words["message"],
+                words["info"],
+            )
+        kind = EventKind(kinds[int(head["kind"][k])])
+        trajectory.add_event(Event(float(head["time"][k]), kind, found, asked, answered, words["note"]))
