@@ -16,6 +16,7 @@ RATE = 1.0  # rad/s at the start
 GRAVITY = 9.81  # m/s²
 RATIO = 0.7  # of the rates after and before an impact: 1 - 3 w² / (2 (w² + h²))
 COMPARED_IMPACTS = 8
+SUMMED_IMPACTS = 24
 
 
 def rocking_time(rate: float) -> float:
@@ -25,18 +26,24 @@ def rocking_time(rate: float) -> float:
     """
     radius = 0.5 * math.hypot(WIDTH, HEIGHT)  # from the edge to the centre
     lean = math.atan2(WIDTH, HEIGHT)  # of that line when the block stands
-    stiffness = 1.5 * GRAVITY / radius  # g R / (inertia about the edge per mass)
-    highest = lean - math.acos(math.cos(lean) + rate * rate / (2.0 * stiffness))
+    stiffness = 1.5 * GRAVITY / radius  # 2 m g R / (inertia about the edge)
+    highest = lean - math.acos(math.cos(lean) + rate * rate / stiffness)
     node, weight = np.polynomial.legendre.leggauss(60)
     x = 0.5 * math.sqrt(highest) * (node + 1.0)
-    # θ'² = 2 k (cos(lean - θ_max) - cos(lean - θ)), as a product so that nothing cancels
-    squared_rate = 4.0 * stiffness * np.sin(lean - highest + 0.5 * x * x) * np.sin(0.5 * x * x)
+    # θ'² = stiffness (cos(lean - θ_max) - cos(lean - θ)), as a product so that nothing cancels
+    squared_rate = 2.0 * stiffness * np.sin(lean - highest + 0.5 * x * x) * np.sin(0.5 * x * x)
     return float(2.0 * np.sum(0.5 * math.sqrt(highest) * weight * 2.0 * x / np.sqrt(squared_rate)))
 
 
 def impact_times(count: int) -> np.ndarray:
     """The first impact times [s] of a block that keeps RATIO of its rate at every impact."""
     return np.cumsum([rocking_time(RATE * RATIO**k) for k in range(count)])
+
+
+def rest_time() -> float:
+    """When infinitely many impacts have accumulated [s]; the last times shrink by RATIO itself."""
+    last = rocking_time(RATE * RATIO**SUMMED_IMPACTS)
+    return float(impact_times(SUMMED_IMPACTS)[-1]) + last / (1.0 - RATIO)
 
 
 class RockingBlock:
@@ -77,8 +84,10 @@ class RockingBlock:
         ]
         end = trajectory.sample(trajectory.end_time)
         tilt = 2.0 * float(np.linalg.norm(end.orientation[1, 1:3]))
+        rested = math.inf if trajectory.rest_time is None else trajectory.rest_time
         return [
             Check(f"first {COMPARED_IMPACTS} impact times, error [s]", late, 1e-8),
+            Check("time of rest, error [s]", abs(rested - rest_time()), 1e-6),
             Check("largest rise of energy at an event [J]", max(rises, default=math.inf), 1e-12),
             Check("tilt at the end [rad]", tilt, 1e-9),
             Check("rate at the end [rad/s]", float(np.abs(end.angular_velocity[1]).max()), 1e-9),
