@@ -1,0 +1,149 @@
+"""The command line, as a user meets it: statuses, sentences, and what is left on the disk."""
+
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from carom import command_line, demos
+from carom.command_line import main
+from carom.demos import demo_names, shipped_mesh
+from carom.viewer import DisplayError
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """An empty current folder, no display, and no pictures, which have tests of their own."""
+
+    def no_picture(*_, **__):
+        raise DisplayError("OpenGL is not there.")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    monkeypatch.setattr("carom.viewer.render_strip", no_picture)
+    return tmp_path
+
+
+def refused(capsys, *arguments: str) -> str:
+    """Run what must be refused with status 2, and return the one sentence on standard error."""
+    before = sorted(Path().rglob("*"))
+    assert main(arguments) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "Traceback" not in error
+    assert sorted(Path().rglob("*")) == before
+    return error
+
+
+def content(path: str) -> dict:
+    found = {}
+
+    def visit(name, item):
+        values = np.asarray(item[()]).tobytes() if isinstance(item, h5py.Dataset) else None
+        found[name] = (values, sorted((key, repr(value)) for key, value in item.attrs.items()))
+
+    with h5py.File(path, "r") as file:
+        file.visititems(visit)
+        found["/"] = sorted((key, repr(value)) for key, value in file.attrs.items())
+    return found
+
+
+@pytest.mark.parametrize("command", ["", "drop", "demo", "view", "render", "info"])
+def test_help_shows_an_example(capsys, command):
+    assert main([*command.split(), "--help"]) == 0
+    text = capsys.readouterr().out
+    assert "example" in text
+    assert "carom" in text
+
+
+def test_version(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("carom ")
+
+
+def test_demo_alone_lists_every_demo_on_one_line(capsys):
+    assert main(["demo"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(demo_names()) + 1
+    assert all(
+        line.startswith(name) and len(line) <= 80 for line, name in zip(lines, demo_names(), strict=False)
+    )
+
+
+@pytest.mark.parametrize("name", demo_names())
+def test_demo_runs_checks_itself_and_records(capsys, name):
+    assert main(["demo", name, "--no-view"]) == 0
+    text = capsys.readouterr().out
+    assert "NO" not in text.replace("No picture", "")
+    assert "No picture: OpenGL is not there." in text
+    assert main(["info", f"{name}.h5"]) == 0
+    assert "impact" in capsys.readouterr().out
+
+
+def test_demo_that_misses_its_check_ends_badly(capsys, monkeypatch):
+    from carom.demos.bouncing_ball import BouncingBall
+
+    monkeypatch.setattr(BouncingBall, "check", lambda *_: [demos.Check("never", 1.0, 0.0)])
+    assert main(["demo", "bouncing-ball", "--no-view"]) == 1
+
+
+def test_same_seed_same_recording(capsys):
+    for out in ("a.h5", "b.h5"):
+        main(["drop", "--duration", "0.3", "--seed", "5", "--no-view", "--out", out])
+    main(["drop", "--duration", "0.3", "--seed", "6", "--no-view", "--out", "c.h5"])
+    assert content("a.h5") == content("b.h5")
+    assert content("a.h5") != content("c.h5")
+
+
+def test_drop_says_what_it_simulates(capsys):
+    assert main(["drop", "--duration", "0.1"]) == 0
+    text = capsys.readouterr().out
+    assert "convex hull" in text
+    assert "closed and convex" in text
+    assert "still moving" in text
+    assert Path("drop.h5").exists()
+
+
+def test_bad_meshes_are_refused(capsys, folder):
+    (folder / "words.stl").write_text("this is no mesh\n")
+    (folder / "empty.stl").write_text("solid nothing\nendsolid nothing\n")
+    (folder / "flat.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nf 1 2 3\nf 2 4 3\n")
+    for file in ("missing.stl", ".", "words.stl", "empty.stl", "flat.obj"):
+        assert file in refused(capsys, "drop", file, "--no-view")
+
+
+def test_bad_out_is_refused_before_anything_runs(capsys, folder, monkeypatch):
+    monkeypatch.setattr(command_line, "_simulate", lambda *_: pytest.fail("simulated"))
+    (folder / "file").write_text("")
+    (folder / "dir.h5").mkdir()
+    for out in ("dir.h5", ".", "file/run.h5", "nowhere/run.h5"):
+        for command in (["drop"], ["demo", "bouncing-ball"]):
+            assert "--out" in refused(capsys, *command, "--out", out)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["juggle"],
+        ["demo", "perpetuum-mobile"],
+        ["demo", "bouncing-ball", "--law", "wishful"],
+        ["drop", "--law", "wishful"],
+        ["drop", "--duration", "-1"],
+        ["drop", "--duration", "nan"],
+        ["drop", "--height", "0"],
+        ["drop", "--scale", "x"],
+        ["drop", "--seed", "-3"],
+        ["drop", "--scale", "1e-200"],
+        ["info", "missing.h5"],
+        ["view", "missing.h5"],
+        ["render", "missing.h5", "--out", "a.png"],
+        ["render", "missing.h5", "--out", "a.mp4"],
+        ["render", "missing.h5", "--out", "a.txt"],
+        ["render", "missing.h5"],
+        ["info", str(shipped_mesh())],
+    ],
+)
+def test_bad_input_is_one_sentence(capsys, arguments):
+    refused(capsys, *arguments)
