@@ -40,7 +40,7 @@ class BouncingBall:
         """A ball of radius 0.1 m whose lowest point is 1 m above the floor."""
         material = Material(friction=0.0, restitution=RESTITUTION)
         scene = Scene(gravity=(0.0, 0.0, -GRAVITY))
-        scene.add(Body(HalfSpace((0.0, 0.0, 1.0)), fixed=True, material=material, name="floor"))
+        scene.add(Body(HalfSpace(np.array([0.0, 0.0, 1.0])), fixed=True, material=material, name="floor"))
         ball = Body(
             Sphere(RADIUS),
             density=1000.0,

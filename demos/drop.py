@@ -69,7 +69,7 @@ def drop_scene(
     random = np.random.default_rng(seed)
     material = Material(friction=FRICTION, restitution=restitution)
     scene = Scene()
-    scene.add(Body(HalfSpace((0.0, 0.0, 1.0)), fixed=True, material=material, name="floor"))
+    scene.add(Body(HalfSpace(np.array([0.0, 0.0, 1.0])), fixed=True, material=material, name="floor"))
     place = 0.0
     earlier = 0.0
     names: set[str] = {"floor"}

@@ -32,7 +32,7 @@ class NewtonsCradle:
         """Balls along x, the first one apart and arriving."""
         material = Material(friction=0.0, restitution=1.0)
         scene = Scene(gravity=(0.0, 0.0, 0.0))
-        floor = HalfSpace((0.0, 0.0, 1.0), offset=-1.5 * RADIUS)
+        floor = HalfSpace(np.array([0.0, 0.0, 1.0]), offset=-1.5 * RADIUS)
         scene.add(Body(floor, fixed=True, material=material, name="floor"))
         for k in range(BALLS):
             first = k == 0

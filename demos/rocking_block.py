@@ -58,7 +58,7 @@ class RockingBlock:
         """The block stands on the floor and already turns about its right edge."""
         material = Material(friction=1.0)
         scene = Scene(gravity=(0.0, 0.0, -GRAVITY))
-        scene.add(Body(HalfSpace((0.0, 0.0, 1.0)), fixed=True, material=material, name="floor"))
+        scene.add(Body(HalfSpace(np.array([0.0, 0.0, 1.0])), fixed=True, material=material, name="floor"))
         block = Body(
             Box((WIDTH, WIDTH, HEIGHT)),
             mass=MASS,
