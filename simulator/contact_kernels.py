@@ -9,7 +9,6 @@ import numpy as np
 
 from ..compiled import kernel
 from .kernels import rotation_matrix
-from .tolerances import SLIP_SPEED
 
 
 @kernel()
@@ -106,11 +105,11 @@ def free_accelerations(states, inverse_mass, inertia, inverse_inertia, gravity):
 
 
 @kernel()
-def mode_accelerations(J, bias, u, a, B, stick, direction, friction):
+def mode_accelerations(J, bias, a, B, stick, direction, friction):
     """Accelerations (6 m,) and contact forces (3 nc,) that keep the contacts of a mode closed.
 
-    Sticking contacts hold all three rows, sliding ones the normal row, with friction against their slip
-    (against `direction` where slip has none). Forces are the least-norm ones where they are not unique.
+    Sticking contacts hold all three rows, sliding ones the normal row, with friction against
+    `direction` (nc, 2). Forces are the least-norm ones where they are not unique.
     """
     nc = stick.shape[0]
     size = 0
@@ -132,13 +131,7 @@ def mode_accelerations(J, bias, u, a, B, stick, direction, friction):
                 target[i + k] = -bias[3 * c + k]
             i += 3
         else:
-            speed = np.sqrt(u[3 * c + 1] ** 2 + u[3 * c + 2] ** 2)
-            along = u[3 * c + 1] * direction[c, 0] + u[3 * c + 2] * direction[c, 1]
-            if speed > SLIP_SPEED and along > 0.1 * speed:
-                slip[c, 0] = u[3 * c + 1] / speed
-                slip[c, 1] = u[3 * c + 2] / speed
-            else:
-                slip[c] = direction[c]
+            slip[c] = direction[c]
             forces[i] -= friction[c] * (slip[c, 0] * J[3 * c + 1] + slip[c, 1] * J[3 * c + 2])
             i += 1
     target -= rows @ a
@@ -196,7 +189,7 @@ def mode_field(nodes, P, F, p, radius, normal, tangent, f, radius_f, is_round, s
             states[body, 3:7] /= np.sqrt(np.sum(states[body, 3:7] ** 2))
         J, bias, u, gap = contact_rows(states, P, F, p, radius, normal, tangent, f, radius_f, is_round)
         a, B = free_accelerations(states, inverse_mass, inertia, inverse_inertia, gravity)
-        acceleration, force[k] = mode_accelerations(J, bias, u, a, B, stick, direction, friction)
+        acceleration, force[k] = mode_accelerations(J, bias, a, B, stick, direction, friction)
         D[k] = state_derivative(nodes[k], acceleration)
         slip[k] = u
         gaps[k] = gap

@@ -2,7 +2,8 @@
 
 Provisional first version. At a time one acceleration-level LCP (friction pyramid) decides the mode; the
 equations of that mode are integrated by Chebyshev collocation, so that a step is one polynomial (its own
-dense output); a step that the LCP no longer confirms ends at the time where it stops doing so.
+dense output). Over one step friction keeps the slip direction it had at the start, which is first-order
+accurate where the direction turns but never stiff where slip is slow (exact where it does not turn). A step that the LCP no longer confirms ends at the time where it stops doing so.
 """
 
 import math
@@ -28,6 +29,8 @@ _CONE_EDGES = 8
 _NODES = 10
 _LARGEST_STEP = 0.1
 _SMALLEST_STEP = 1e-9
+_SHORT_STEP = 1e-4  # [s] the slip direction may turn freely over a step this short
+_LARGEST_TURN = 0.02  # [rad] turn of the slip direction over one step
 
 
 class ContactForceError(Exception):
@@ -124,8 +127,6 @@ class ContactMode:
     stick: NDArray[np.bool_]
     sliding: NDArray[np.bool_]
     direction: Array
-    acceleration: Array
-    at_rest: bool
 
 
 def solve_accelerations(contacts: ContactSet, states: Array) -> tuple[Array, Array, Array, Array]:
@@ -180,7 +181,7 @@ def solve_accelerations(contacts: ContactSet, states: Array) -> tuple[Array, Arr
 
 def contact_mode(contacts: ContactSet, states: Array) -> ContactMode | None:
     """The mode in which the island leaves this state, or None where no contact presses."""
-    generalized, acceleration, normal_force, u = solve_accelerations(contacts, states)
+    _, acceleration, normal_force, u = solve_accelerations(contacts, states)
     if not normal_force.any() or normal_force.max() <= 0.0:
         return None
     a, _ = contacts.free(states)
@@ -197,15 +198,9 @@ def contact_mode(contacts: ContactSet, states: Array) -> ContactMode | None:
             direction[c] = u[3 * c + 1 : 3 * c + 3] / slip[c]
         elif starting[c] > 0.0:
             direction[c] = acceleration[3 * c + 1 : 3 * c + 3] / starting[c]
-    gravity = float(np.linalg.norm(contacts.model.gravity)) or 1.0
-    reach = contacts.model.size[contacts.bodies]
-    speed = np.linalg.norm(states[:, 7:10], axis=1) + reach * np.linalg.norm(states[:, 10:13], axis=1)
-    parts = generalized.reshape(-1, 2, 3)
-    pull = np.linalg.norm(parts[:, 0], axis=1) + reach * np.linalg.norm(parts[:, 1], axis=1)
-    at_rest = bool(np.all(speed <= REST_SPEED) and np.all(pull <= REST_ACCELERATION * gravity))
     pressing = contacts.chosen(closed)
     direction = _slip_directions(pressing, states, stick[closed], sliding[closed], direction[closed])
-    return ContactMode(pressing, stick[closed], sliding[closed], direction, generalized, at_rest)
+    return ContactMode(pressing, stick[closed], sliding[closed], direction)
 
 
 def _slip_directions(
@@ -219,12 +214,11 @@ def _slip_directions(
     direction = guess.copy()
     if not len(starting):
         return direction
-    J, bias, u, _ = contacts.rows(states)
-    u = np.where(np.repeat(sliding, 3), u, 0.0)
+    J, bias, _, _ = contacts.rows(states)
     a, B = contacts.free(states)
     for _ in range(200):
         generalized, _ = contact_kernels.mode_accelerations(
-            J, bias, u, a, B, stick, direction, contacts.friction
+            J, bias, a, B, stick, direction, contacts.friction
         )
         contact = J @ generalized + bias
         change = 0.0
@@ -244,6 +238,20 @@ def _slip_directions(
     return direction
 
 
+def is_at_rest(contacts: ContactSet, states: Array) -> bool:
+    """Whether the island stands still and its contact forces balance."""
+    model = contacts.model
+    reach = model.size[contacts.bodies]
+    speed = np.linalg.norm(states[:, 7:10], axis=1) + reach * np.linalg.norm(states[:, 10:13], axis=1)
+    if np.any(speed > REST_SPEED):
+        return False
+    still = states.copy()
+    still[:, 7:13] = 0.0
+    parts = solve_accelerations(contacts, still)[0].reshape(-1, 2, 3)
+    pull = np.linalg.norm(parts[:, 0], axis=1) + reach * np.linalg.norm(parts[:, 1], axis=1)
+    return bool(np.all(pull <= REST_ACCELERATION * (float(np.linalg.norm(model.gravity)) or 1.0)))
+
+
 def slip_now(mode: ContactMode, states: Array) -> ContactMode:
     """The same mode with slip directions as they are at these states."""
     _, _, u, _ = mode.contacts.rows(states)
@@ -254,8 +262,11 @@ def slip_now(mode: ContactMode, states: Array) -> ContactMode:
     return replace(mode, sliding=sliding, direction=direction)
 
 
-def hold_closed(contacts: ContactSet, mode: ContactMode, states: Array) -> Array:
-    """States nearest (in the kinetic metric) with the mode's gaps zero and held velocities zero."""
+def hold_closed(contacts: ContactSet, mode: ContactMode, states: Array, starting: bool) -> Array:
+    """States nearest (in the kinetic metric) with the mode's gaps zero and held velocities zero.
+
+    Where the mode is `starting`, slip too slow to have a direction is taken as none.
+    """
     result = states.copy()
     for _ in range(2):
         J, _, _, gap = mode.contacts.rows(result)
@@ -269,7 +280,10 @@ def hold_closed(contacts: ContactSet, mode: ContactMode, states: Array) -> Array
     _, B = mode.contacts.free(result)
     held = np.zeros(len(u), dtype=bool)
     held[0::3] = True
-    held[1::3] = held[2::3] = mode.stick | ((np.hypot(u[1::3], u[2::3]) <= SLIP_SPEED) & (mode.contacts.friction > 0))
+    still = mode.stick.copy()
+    if starting:
+        still |= (np.hypot(u[1::3], u[2::3]) <= SLIP_SPEED) & (mode.contacts.friction > 0)
+    held[1::3] = held[2::3] = still
     rows = J[held]
     change = -B @ rows.T @ np.linalg.pinv(rows @ B @ rows.T, rcond=1e-11, hermitian=True) @ u[held]
     for k in range(len(result)):
@@ -333,7 +347,7 @@ class ContactMotion:
         h = min(span, _LARGEST_STEP)
         while True:
             nodes = self._collocated(states, h)
-            if nodes is not None:
+            if nodes is not None and (h <= _SHORT_STEP or self._turns_little(nodes[-1])):
                 break
             h *= 0.5
             if h < _SMALLEST_STEP:
@@ -344,6 +358,14 @@ class ContactMotion:
         coefficients[..., :_NODES] = np.moveaxis((powers * scale[:, None]).reshape(_NODES, *states.shape), 0, -1)
         coefficients[..., 0] = states
         return self._cut(coefficients, nodes, h)
+
+    def _turns_little(self, states: Array) -> bool:
+        """Whether slip still runs nearly along the direction that friction had over the step."""
+        mode = self.mode
+        slip = mode.contacts.rows(states)[2].reshape(-1, 3)[:, 1:]
+        speed = np.linalg.norm(slip, axis=1)
+        across = np.abs(slip[:, 0] * mode.direction[:, 1] - slip[:, 1] * mode.direction[:, 0])
+        return not np.any(~mode.stick & (mode.contacts.friction > 0) & (across > _LARGEST_TURN * speed))
 
     def _collocated(self, states: Array, h: float) -> Array | None:
         nodes = np.broadcast_to(states, (_NODES, *states.shape)).copy()

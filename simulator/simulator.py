@@ -22,6 +22,7 @@ from .lasting_contact import (
     ContactSet,
     contact_mode,
     hold_closed,
+    is_at_rest,
     slip_now,
 )
 from .state import Array, Model, State
@@ -335,7 +336,7 @@ class Simulator:
                     continue
                 island = _Island(ContactMotion(mode))
                 self._hold(island)
-                self._continue_island(island, states, members)
+                self._continue_island(island, states, members, starting=True)
             except ContactForceError as error:
                 self._fail(RunStatus.CONTACT_FAILED, str(error))
                 return
@@ -403,12 +404,15 @@ class Simulator:
             else:
                 island.held_pairs.add(pair)
 
-    def _continue_island(self, island: _Island, states: Array, members: set[int]) -> None:
+    def _continue_island(
+        self, island: _Island, states: Array, members: set[int], starting: bool = False
+    ) -> None:
         """The next step of an island in its mode; a resting island stays where it is."""
         mode: ContactMode = island.motion.mode
         contacts = mode.contacts
-        packed = hold_closed(contacts, mode, states[contacts.bodies])
-        if mode.at_rest:
+        packed = hold_closed(contacts, mode, states[contacts.bodies], starting)
+        at_rest = is_at_rest(contacts, packed)
+        if at_rest:
             packed[:, 7:13] = 0.0
             span, change = math.inf, None
             coefficients = np.zeros((len(packed), 13, kernels.TERMS))
@@ -421,7 +425,7 @@ class Simulator:
         for row, body in enumerate(contacts.bodies):
             bounds = (
                 np.zeros(5)
-                if mode.at_rest
+                if at_rest
                 else kernels.motion_bounds(
                     coefficients[row], span, self.model.inertia[body], self.model.inverse_inertia[body], False
                 )

@@ -162,7 +162,7 @@ class Trajectory:
             packed = np.concatenate([position, orientation, np.zeros((len(position), 6))], axis=1)
             for pair in pairs:
                 deepest = min(deepest, pair_gap(self.model, pair, packed)[1])
-        return -deepest
+        return abs(deepest)
 
     def save(self, path: "str | os.PathLike") -> Path:
         """Write the recording as one HDF5 file and return its path; OSError where that is impossible."""
