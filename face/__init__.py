@@ -48,7 +48,7 @@ _ROOM_OF_NAME = {
 }
 _ROOMS = ("bodies", "demos", "impact_laws", "simulator", "viewer")
 
-__all__ = sorted(_ROOM_OF_NAME) + ["__version__"]  # noqa: PLE0605, RUF005
+__all__ = sorted(_ROOM_OF_NAME) + ["__version__"]  # noqa: RUF005
 
 
 def __getattr__(name: str) -> Any:

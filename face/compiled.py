@@ -38,7 +38,7 @@ def kernel_stamp() -> str:
 def _with_project_stamp(locator: type) -> type:
     """The same place for cached files, stamped with the whole project's kernels."""
 
-    class ProjectLocator(locator):  # type: ignore[misc, valid-type]
+    class ProjectLocator(locator):
         def get_source_stamp(self) -> str:
             return kernel_stamp()
 

@@ -124,9 +124,9 @@ class ImpactOutcome:
         if status is ImpactStatus.RESOLVED:
             least = float((velocity[:: problem.dim] / problem.kinetic_scale).min())
             largest = float(np.abs(problem.approach_measure()).max())
-            if least < -OUTCOME_RESIDUAL * largest - ROUNDING * float(np.abs(response).max()) / float(
-                problem.kinetic_scale.min()
-            ):
+            # velocities carry the rounding of their largest component, tangential ones included
+            rounding = ROUNDING * float(np.abs(before).max() + np.abs(response).max())
+            if least < -OUTCOME_RESIDUAL * largest - rounding / float(problem.kinetic_scale.min()):
                 status = ImpactStatus.INACCURATE
                 message = f"a contact still approaches at {least:.3g} m/s kg^1/2 after the impact"
             elif given + stored > ENERGY_GAIN * (abs(given) + stored):

@@ -57,7 +57,9 @@ def pair_gap(model: Model, pair: Pair, states: Array) -> tuple[Array, float]:
     )  # fmt: skip
 
 
-def contact_patch(model: Model, pairs: list[Pair], states: Array, tolerance: float = CONTACT_GAP) -> ContactPatch:
+def contact_patch(
+    model: Model, pairs: list[Pair], states: Array, tolerance: float = CONTACT_GAP
+) -> ContactPatch:
     """All contacts of the given pairs whose gap is within `tolerance` times the pair's size."""
     rows: list[tuple[Pair, Array, Array, float, int]] = []
     for pair in pairs:
@@ -157,7 +159,7 @@ def _convex_polygon(points: Array) -> Array:
 
 def _clipped(subject: Array, polygon: Array, tolerance: float) -> list[Array]:
     """Corners of a segment or convex polygon clipped by a convex polygon (Sutherland and Hodgman)."""
-    corners = [corner for corner in subject]
+    corners = list(subject)
     closed = len(subject) > 2
     for start, end in zip(polygon, np.roll(polygon, -1, axis=0), strict=True):
         edge = end - start
@@ -197,7 +199,8 @@ def contact_jacobian(
 ) -> tuple[Array, Array, Array, NDArray[np.int64]]:
     """Contact Jacobian (3 nc, 6 m), inverse mass (6 m, 6 m), velocity (6 m,) and the m movable bodies.
 
-    Rows are (normal, tangent, tangent2) a contact; columns velocity and angular velocity, world frame, a body.
+    Rows are (normal, tangent, tangent2) a contact; columns velocity and
+    angular velocity, world frame, a body.
     """
     bodies = np.array(sorted({int(b) for b in patch.bodies.ravel() if model.movable[b]}), dtype=np.int64)
     column = {int(body): 6 * k for k, body in enumerate(bodies)}

@@ -87,7 +87,7 @@ def contact_rows(states, P, F, p, radius, normal, tangent, f, radius_f, is_round
 
 @kernel()
 def free_accelerations(states, inverse_mass, inertia, inverse_inertia, gravity):
-    """Generalized acceleration (6 m,) without contact forces and the inverse mass matrix (6 m, 6 m), world axes."""
+    """Generalized acceleration (6 m,) without contact forces, inverse mass (6 m, 6 m); world axes."""
     m = states.shape[0]
     a = np.zeros(6 * m)
     B = np.zeros((6 * m, 6 * m))

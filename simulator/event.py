@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from .state import State
 Array = NDArray[np.float64]
 
 
-class EventKind(str, Enum):
+class EventKind(StrEnum):
     """What changed."""
 
     IMPACT = "impact"
@@ -22,9 +22,6 @@ class EventKind(str, Enum):
     STICK = "stick"
     SLIP = "slip"
     USER = "user"
-
-    def __str__(self) -> str:
-        return self.value
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +64,7 @@ class Event:
     """Something changed at `time` [s].
 
     contacts, problem, outcome : what the law saw and answered (of an impact; None otherwise where no contact
-    is concerned). before, after : `State` of all bodies on both sides, computed from the trajectory when asked.
+    is concerned). before, after : `State` of all bodies on both sides, from the trajectory when asked.
     note : what the engine has to say about this event, such as the end of an infinite sequence of bounces.
     """
 

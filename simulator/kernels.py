@@ -49,9 +49,7 @@ def free_piece(state, acceleration, inertia, inverse_inertia):
     L = np.zeros((3, TERMS))
     for k in range(TERMS):
         for i in range(3):
-            L[i, k] = (
-                inertia[i, 0] * C[10, k] + inertia[i, 1] * C[11, k] + inertia[i, 2] * C[12, k]
-            )
+            L[i, k] = inertia[i, 0] * C[10, k] + inertia[i, 1] * C[11, k] + inertia[i, 2] * C[12, k]
         if k == TERMS - 1:
             break
         t0 = t1 = t2 = 0.0
@@ -212,7 +210,7 @@ def half_space_impact(C, span, bounds, points, radius, ignored, normal, offset, 
 
 @kernel()
 def minimum_norm_difference(XA, XB):
-    """Vector from B to A between the closest points of two point hulls (Wolfe's algorithm), zero if they meet."""
+    """Vector from B to A between the closest points of two hulls (Wolfe's algorithm), zero if they meet."""
     S = np.empty((4, 3))
     lam = np.zeros(4)
     S[0] = XA[0] - XB[0]
@@ -442,8 +440,7 @@ def pair_impact(
             acceleration += n[i] * (bounds_a[i] - bounds_b[i])
         half_curvature = min(
             0.0,
-            0.5
-            * (acceleration - bounds_a[3] - bounds_b[3] - bounds_a[4] * reach_a - bounds_b[4] * reach_b),
+            0.5 * (acceleration - bounds_a[3] - bounds_b[3] - bounds_a[4] * reach_a - bounds_b[4] * reach_b),
         )
         slack = 0.0
         if gap <= touch and abs(rate) <= APPROACH_SPEED:

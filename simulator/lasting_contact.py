@@ -3,11 +3,13 @@
 Provisional first version. At a time one acceleration-level LCP (friction pyramid) decides the mode; the
 equations of that mode are integrated by Chebyshev collocation, so that a step is one polynomial (its own
 dense output). Over one step friction keeps the slip direction it had at the start, which is first-order
-accurate where the direction turns but never stiff where slip is slow (exact where it does not turn). A step that the LCP no longer confirms ends at the time where it stops doing so.
+accurate where the direction turns but never stiff where slip is slow (exact where it does not turn).
+A step that the LCP no longer confirms ends at the time where it stops doing so.
 """
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,7 +100,7 @@ class ContactSet:
 
     def chosen(self, which: NDArray[np.bool_]) -> "ContactSet":
         """The contacts that a mask selects, for the same bodies."""
-        fields = "friction P F p radius normal tangent f radius_f is_round".split()
+        fields = ["friction", "P", "F", "p", "radius", "normal", "tangent", "f", "radius_f", "is_round"]
         return replace(
             self, patch=self.patch.chosen(which), **{name: getattr(self, name)[which] for name in fields}
         )
@@ -121,7 +123,7 @@ class ContactSet:
 
 @dataclass(frozen=True, eq=False)
 class ContactMode:
-    """Contacts that press, which of them stick or already slide, and the slip direction (nc, 2) of the others."""
+    """Contacts that press, which stick or already slide, and the slip direction (nc, 2) of the others."""
 
     contacts: ContactSet
     stick: NDArray[np.bool_]
@@ -149,7 +151,8 @@ def solve_accelerations(contacts: ContactSet, states: Array) -> tuple[Array, Arr
         force_n[c] -= mu[c] * (u[3 * c + 1] * T1[c] + u[3 * c + 2] * T2[c]) / slip[c]
     angles = 2 * np.pi * np.arange(_CONE_EDGES) / _CONE_EDGES
     D = np.concatenate(
-        [np.outer(np.cos(angles), T1[c]) + np.outer(np.sin(angles), T2[c]) for c in sticky] or [np.zeros((0, J.shape[1]))]
+        [np.outer(np.cos(angles), T1[c]) + np.outer(np.sin(angles), T2[c]) for c in sticky]
+        or [np.zeros((0, J.shape[1]))]
     )
     b_D = np.concatenate(
         [np.cos(angles) * bias[3 * c + 1] + np.sin(angles) * bias[3 * c + 2] for c in sticky] or [np.zeros(0)]
@@ -303,7 +306,7 @@ def _turned(q: Array, angle: Array) -> Array:
     return turned / np.linalg.norm(turned)
 
 
-def _collocation() -> tuple[Array, Array, Array]:
+def _collocation() -> tuple[Any, Any, Any]:
     """Chebyshev-Lobatto nodes on [0, 1], integration matrix from 0, and Vandermonde matrix of powers."""
     s = 0.5 * (1.0 - np.cos(np.pi * np.arange(_NODES) / (_NODES - 1)))
     V = np.polynomial.chebyshev.chebvander(2 * s - 1, _NODES - 1)
@@ -321,7 +324,7 @@ _S, _INTEGRATE, _POWERS = _collocation()
 
 @dataclass(frozen=True, eq=False)
 class ContactStep:
-    """Motion over one step: coefficients (m, 13, TERMS), its span [s], and how it ends (None: nothing changed)."""
+    """One step: coefficients (m, 13, TERMS), its span [s], and what ends it (None: nothing)."""
 
     coefficients: Array
     span: float
@@ -351,11 +354,15 @@ class ContactMotion:
                 break
             h *= 0.5
             if h < _SMALLEST_STEP:
-                raise ContactForceError("motion in contact could not be integrated: its equations are singular here")
+                raise ContactForceError(
+                    "motion in contact could not be integrated: its equations are singular here"
+                )
         coefficients = np.zeros((*states.shape, kernels.TERMS))
         powers = np.linalg.solve(_POWERS, nodes.reshape(_NODES, -1))
         scale = h ** -np.arange(_NODES, dtype=float)
-        coefficients[..., :_NODES] = np.moveaxis((powers * scale[:, None]).reshape(_NODES, *states.shape), 0, -1)
+        coefficients[..., :_NODES] = np.moveaxis(
+            (powers * scale[:, None]).reshape(_NODES, *states.shape), 0, -1
+        )
         coefficients[..., 0] = states
         return self._cut(coefficients, nodes, h)
 
@@ -390,7 +397,7 @@ class ContactMotion:
         return nodes if float(np.abs(tail).max()) <= 10 * COLLOCATION_ACCURACY * scale else None
 
     def _broken(self, states: Array) -> EventKind | None:
-        """What the mode no longer satisfies at these states, confirmed by the LCP where forces are not unique."""
+        """What the mode no longer satisfies at these states; the LCP confirms it (forces may not be unique)."""
         mode = self.mode
         _, force, slip, _, motion = (part[0] for part in self._field(states[None]))
         normal = force[0::3]

@@ -180,7 +180,9 @@ class Recorder:
 def _event_text(event: Event) -> bytes:
     text: dict[str, Any] = {"note": event.note}
     if event.outcome is not None:
-        info = {k: v for k, v in event.outcome.info.items() if isinstance(v, int | float | str | tuple | list)}
+        info = {
+            k: v for k, v in event.outcome.info.items() if isinstance(v, int | float | str | tuple | list)
+        }
         text |= {
             "status": event.outcome.status.value,
             "message": event.outcome.message,
@@ -242,11 +244,13 @@ def _read(file: h5py.File) -> Trajectory:
     last = file["progress"][-1]
     trajectory.end_time = float(last[0])
     trajectory.rest_time = None if np.isnan(last[1]) else float(last[1])
-    trajectory.status = RunStatus(json.loads(file["progress"].attrs["statuses"])[int(last[2])])
+    trajectory.status = RunStatus[json.loads(file["progress"].attrs["statuses"])[int(last[2])].upper()]
     trajectory.message = trajectory.status.advice
     pieces, polynomials, events, contacts, inertias, paths = (int(value) for value in last[3:])
     _read_pieces(file, trajectory, pieces, file["polynomial"][:polynomials])
-    _read_events(file, trajectory, events, contacts, file["problem/W"][:inertias], file["outcome/path"][:paths])
+    _read_events(
+        file, trajectory, events, contacts, file["problem/W"][:inertias], file["outcome/path"][:paths]
+    )
     return trajectory
 
 
@@ -294,10 +298,16 @@ class _Reader:
 
 
 def _read_events(
-    file: h5py.File, trajectory: Trajectory, count: int, contacts: int, inertias: np.ndarray, paths: np.ndarray
+    file: h5py.File,
+    trajectory: Trajectory,
+    count: int,
+    contacts: int,
+    inertias: np.ndarray,
+    paths: np.ndarray,
 ) -> None:
     head = {
-        name: file[f"event/{name}"][:count] for name in ("time", "kind", "contacts", "solved", "stages", "text")
+        name: file[f"event/{name}"][:count]
+        for name in ("time", "kind", "contacts", "solved", "stages", "text")
     }
     kinds = json.loads(file["event/kind"].attrs["kinds"])
     patch = {
@@ -334,7 +344,7 @@ def _read_events(
                 asked,
                 stages[1:],
                 words["labels"][1:],
-                ImpactStatus(words["status"]),
+                ImpactStatus[words["status"].upper()],
                 words["message"],
                 words["info"],
             )

@@ -103,7 +103,7 @@ class Simulator:
         states = self.model.initial_states()
         self._refuse_overlap(states)
         self._friction = [scene.pair_material(*pair) for pair in self._pairs]
-        self._material = {pair: m for pair, m in zip(self._pairs, self._friction, strict=True)}
+        self._material = dict(zip(self._pairs, self._friction, strict=True))
         self._next = np.full(len(self._pairs), np.inf)
         self._history: dict[Pair, deque[float]] = {}
         self._stalled = 0
@@ -189,7 +189,9 @@ class Simulator:
         note, after, patch_of_rest = self._accumulation(patch, bodies, states, after)
         self._add_event(Event(self.time, EventKind.IMPACT, patch, problem, outcome, note))
         if not outcome.resolved:
-            self._fail(RunStatus.LAW_FAILED, f"{outcome.status.value}: {outcome.message or outcome.status.advice}")
+            self._fail(
+                RunStatus.LAW_FAILED, f"{outcome.status.value}: {outcome.message or outcome.status.advice}"
+            )
             return
         self._settle({int(b) for b in bodies} | touched, after, patch_of_rest)
 
@@ -204,7 +206,9 @@ class Simulator:
             members = {int(b) for b in island.motion.mode.contacts.bodies}
             due |= members
             if island.change is not None:
-                self._add_event(Event(self.time, island.change, island.motion.mode.contacts.patch, None, None))
+                self._add_event(
+                    Event(self.time, island.change, island.motion.mode.contacts.patch, None, None)
+                )
                 changed |= members
             else:
                 try:
@@ -245,7 +249,9 @@ class Simulator:
         materials = [self._material[(int(a), int(b))] for a, b in patch.bodies]
         return np.array([m.friction for m in materials]), np.array([m.restitution for m in materials])
 
-    def _problem(self, patch: ContactPatch, jacobian: Array, inverse_mass: Array, velocity: Array) -> ImpactProblem:
+    def _problem(
+        self, patch: ContactPatch, jacobian: Array, inverse_mass: Array, velocity: Array
+    ) -> ImpactProblem:
         friction, restitution = self._coefficients(patch)
         return ImpactProblem.from_generalized(
             None,
@@ -287,7 +293,10 @@ class Simulator:
             if speed * intervals.max() > 8 * ACCUMULATION_EXCURSION * pair_size(self.model, pair):
                 continue
             accumulated.append(pair)
-            ratio, earlier = intervals[-1] / max(intervals[-2], 1e-300), intervals[-2] / max(intervals[-3], 1e-300)
+            ratio, earlier = (
+                intervals[-1] / max(intervals[-2], 1e-300),
+                intervals[-2] / max(intervals[-3], 1e-300),
+            )
             if ratio < 1.0 and abs(ratio - earlier) <= 1e-3 * ratio:
                 remaining = max(remaining, intervals[-1] * ratio / (1.0 - ratio))
         if not accumulated:
@@ -493,7 +502,9 @@ class Simulator:
                 pair_size(self.model, pair), shape.reach,
             )  # fmt: skip
             if point == -2:
-                self._fail(RunStatus.NO_PROGRESS, f"the search for the next impact of pair {pair} did not end")
+                self._fail(
+                    RunStatus.NO_PROGRESS, f"the search for the next impact of pair {pair} did not end"
+                )
             return self.time + found
         held_by = first.island or second.island
         if held_by is not None and pair in held_by.held_pairs:
@@ -503,8 +514,10 @@ class Simulator:
         if self._bounding_spheres_stay_apart(pair, span):
             return math.inf
         found, hit = kernels.pair_impact(
-            first.coefficients, first.bounds, shape.points, shape.normals, shape.edges, shape.radius, shape.reach,
-            second.coefficients, second.bounds, other.points, other.normals, other.edges, other.radius, other.reach,
+            first.coefficients, first.bounds, shape.points, shape.normals, shape.edges,
+            shape.radius, shape.reach,
+            second.coefficients, second.bounds, other.points, other.normals, other.edges,
+            other.radius, other.reach,
             self.time - first.start, self.time - second.start, span, pair_size(self.model, pair),
         )  # fmt: skip
         if hit == -2:
@@ -519,7 +532,9 @@ class Simulator:
         there = kernels.evaluate_piece(second.coefficients, self.time - second.start)
         distance = float(np.linalg.norm(here[:3] - there[:3])) - self.model.size[a] - self.model.size[b]
         speed = float(np.linalg.norm(here[7:10] - there[7:10]))
-        pull = float(np.linalg.norm(first.bounds[:3] - second.bounds[:3])) + first.bounds[3] + second.bounds[3]
+        pull = (
+            float(np.linalg.norm(first.bounds[:3] - second.bounds[:3])) + first.bounds[3] + second.bounds[3]
+        )
         return distance > speed * span + 0.5 * pull * span * span
 
     # -- how a run goes on and ends ------------------------------------------------------------------------
@@ -575,7 +590,8 @@ class Simulator:
             if gap < -OVERLAP * pair_size(self.model, pair):
                 first, second = (bodies[b].name for b in sorted(pair))
                 raise ValueError(
-                    f"position: bodies {first!r} and {second!r} overlap by {-gap:.6g} m at the start; move them apart"
+                    f"position: bodies {first!r} and {second!r} overlap by {-gap:.6g} m at the start; "
+                    "move them apart"
                 )
 
     def _remark_ignored_properties(self) -> None:
@@ -625,6 +641,3 @@ def _joined(parts: list[ContactPatch]) -> ContactPatch | None:
         return None
     names = ("bodies", "point", "normal", "tangent", "tangent2", "gap", "core_point")
     return ContactPatch(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
-
-
-

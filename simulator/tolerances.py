@@ -29,7 +29,7 @@ FORCE_MARGIN = 1e-9
 """[of the largest contact force] Slack before a negative normal force or a violated cone is an event."""
 
 ACCELERATION_MATCH = 1e-7
-"""[m/s^2 per unit of the largest acceleration] Two contact modes that move the bodies equally are one mode."""
+"""[m/s^2 per unit of the largest acceleration] Two contact modes that move bodies equally are one mode."""
 
 REST_SPEED = 1e-8
 """[m/s, of the fastest body point] Below it, and with no acceleration left, a body is at rest."""

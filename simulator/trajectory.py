@@ -32,7 +32,10 @@ class RunStatus(Enum):
         "contact_failed",
         "Lasting contact could not be continued: lower the friction, or look at the last event.",
     )
-    UNFINISHED = "unfinished", "The run was cut off while it was recorded; everything up to the last flush is here."
+    UNFINISHED = (
+        "unfinished",
+        "The run was cut off while it was recorded; everything up to the last flush is here.",
+    )
 
     advice: str
 
@@ -131,7 +134,7 @@ class Trajectory:
             )
         packed = np.empty((len(times), len(self.motions), 13))
         for body, motion in enumerate(self.motions):
-            piece = np.searchsorted(np.array(motion.start), times, side=side) - 1
+            piece = np.searchsorted(np.array(motion.start), times, side=side) - 1  # type: ignore[call-overload]
             piece = np.maximum(piece, 0)
             for k in np.unique(piece):
                 which = np.flatnonzero(piece == k)
@@ -149,7 +152,7 @@ class Trajectory:
         return self.model.energy(self.sample(t, side=side))
 
     def largest_overlap(self, samples: int = 200) -> float:
-        """Deepest overlap [m] of any pair at `samples` even times and at every event; 0 where none overlaps."""
+        """Deepest overlap [m] of any pair at `samples` even times and every event, 0 where none overlaps."""
         times = np.unique(
             np.concatenate(
                 [np.linspace(self.start_time, self.end_time, samples), [e.time for e in self._events]]
