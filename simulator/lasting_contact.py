@@ -397,7 +397,7 @@ class ContactMotion:
         return nodes if float(np.abs(tail).max()) <= 10 * COLLOCATION_ACCURACY * scale else None
 
     def _broken(self, states: Array) -> EventKind | None:
-        """What the mode no longer satisfies at these states; the LCP confirms it (forces may not be unique)."""
+        """What the mode no longer satisfies at these states; the LCP confirms (forces may not be unique)."""
         mode = self.mode
         _, force, slip, _, motion = (part[0] for part in self._field(states[None]))
         normal = force[0::3]
