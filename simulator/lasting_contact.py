@@ -20,6 +20,8 @@ from .event import ContactPatch, EventKind
 from .state import Array, Model
 from .tolerances import (
     ACCELERATION_MATCH,
+    CHATTER_SLIP,
+    CHATTER_TIME,
     COLLOCATION_ACCURACY,
     FORCE_MARGIN,
     REST_ACCELERATION,
@@ -129,6 +131,8 @@ class ContactMode:
     stick: NDArray[np.bool_]
     sliding: NDArray[np.bool_]
     direction: Array
+    forced: bool = False
+    """Slow contacts are held although the cone would let them slip, because they chatter between both."""
 
 
 def solve_accelerations(contacts: ContactSet, states: Array) -> tuple[Array, Array, Array, Array]:
@@ -182,8 +186,11 @@ def solve_accelerations(contacts: ContactSet, states: Array) -> tuple[Array, Arr
     return generalized, J @ generalized + bias, z[:nc], u
 
 
-def contact_mode(contacts: ContactSet, states: Array) -> ContactMode | None:
-    """The mode in which the island leaves this state, or None where no contact presses."""
+def contact_mode(contacts: ContactSet, states: Array, forced: bool = False) -> ContactMode | None:
+    """The mode in which the island leaves this state, or None where no contact presses.
+
+    `forced` holds every contact that slips slower than CHATTER_SLIP.
+    """
     _, acceleration, normal_force, u = solve_accelerations(contacts, states)
     if not normal_force.any() or normal_force.max() <= 0.0:
         return None
@@ -193,8 +200,8 @@ def contact_mode(contacts: ContactSet, states: Array) -> ContactMode | None:
     closed = (acceleration[0::3] <= tolerance) | (normal_force > 0.0)
     slip = np.hypot(u[1::3], u[2::3])
     starting = np.hypot(acceleration[1::3], acceleration[2::3])
-    sliding = slip > SLIP_SPEED
-    stick = ~sliding & (starting <= tolerance) & (contacts.friction > 0)
+    sliding = slip > (CHATTER_SLIP if forced else SLIP_SPEED)
+    stick = ~sliding & ((starting <= tolerance) | forced) & (contacts.friction > 0)
     direction = np.zeros((len(closed), 2))
     for c in np.flatnonzero(~stick):
         if sliding[c]:
@@ -203,7 +210,7 @@ def contact_mode(contacts: ContactSet, states: Array) -> ContactMode | None:
             direction[c] = acceleration[3 * c + 1 : 3 * c + 3] / starting[c]
     pressing = contacts.chosen(closed)
     direction = _slip_directions(pressing, states, stick[closed], sliding[closed], direction[closed])
-    return ContactMode(pressing, stick[closed], sliding[closed], direction)
+    return ContactMode(pressing, stick[closed], sliding[closed], direction, forced)
 
 
 def _slip_directions(
@@ -219,7 +226,7 @@ def _slip_directions(
         return direction
     J, bias, _, _ = contacts.rows(states)
     a, B = contacts.free(states)
-    for _ in range(200):
+    for _ in range(60):
         generalized, _ = contact_kernels.mode_accelerations(
             J, bias, a, B, stick, direction, contacts.friction
         )
@@ -347,7 +354,7 @@ class ContactMotion:
 
     def step(self, states: Array, span: float) -> ContactStep:
         """The longest step of at most `span` that is accurate, cut where the mode ends."""
-        h = min(span, _LARGEST_STEP)
+        h = min(span, CHATTER_TIME if self.mode.forced else _LARGEST_STEP)
         while True:
             nodes = self._collocated(states, h)
             if nodes is not None and (h <= _SHORT_STEP or self._turns_little(nodes[-1])):
@@ -402,6 +409,8 @@ class ContactMotion:
         _, force, slip, _, motion = (part[0] for part in self._field(states[None]))
         normal = force[0::3]
         largest = max(float(np.abs(normal).max()), 1e-300)
+        if mode.forced:
+            return EventKind.LIFT_OFF if force[0::3].max() <= 0.0 else None
         for c in np.flatnonzero(~mode.stick & (mode.contacts.friction > 0)):
             along = slip[3 * c + 1 : 3 * c + 3] @ mode.direction[c]
             if along < (0.5 * SLIP_SPEED if mode.sliding[c] else -0.5 * SLIP_SPEED):

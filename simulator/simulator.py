@@ -29,6 +29,8 @@ from .state import Array, Model, State
 from .tolerances import (
     ACCUMULATION_EXCURSION,
     ACCUMULATION_IMPACTS,
+    CHATTER_CHANGES,
+    CHATTER_TIME,
     CONTACT_GAP,
     LASTING_SPEED,
     OVERLAP,
@@ -106,6 +108,7 @@ class Simulator:
         self._material = dict(zip(self._pairs, self._friction, strict=True))
         self._next = np.full(len(self._pairs), np.inf)
         self._history: dict[Pair, deque[float]] = {}
+        self._changes: dict[int, deque[float]] = {}
         self._stalled = 0
         self._motions: list[_Motion] = []
         self._remark_ignored_properties()
@@ -206,9 +209,12 @@ class Simulator:
             members = {int(b) for b in island.motion.mode.contacts.bodies}
             due |= members
             if island.change is not None:
+                self._count_change(members)
                 self._add_event(
                     Event(self.time, island.change, island.motion.mode.contacts.patch, None, None)
                 )
+                changed |= members
+            elif island.motion.mode.forced:
                 changed |= members
             else:
                 try:
@@ -222,6 +228,15 @@ class Simulator:
         self._predict(due)
         if changed:
             self._settle(changed, states)
+
+    def _count_change(self, members: set[int]) -> None:
+        for body in members:
+            self._changes.setdefault(body, deque(maxlen=CHATTER_CHANGES)).append(self.time)
+
+    def _chatters(self, members: set[int]) -> bool:
+        """Whether the contact mode of these bodies has changed too often just now."""
+        pasts = (self._changes.get(body, ()) for body in members)
+        return any(len(past) == CHATTER_CHANGES and self.time - past[0] < CHATTER_TIME for past in pasts)
 
     # -- impact problem ------------------------------------------------------------------------------------
 
@@ -340,7 +355,7 @@ class Simulator:
             contacts = ContactSet.of_patch(self.model, patch, friction, states)
             members = {int(b) for b in contacts.bodies}
             try:
-                mode = contact_mode(contacts, states[contacts.bodies])
+                mode = contact_mode(contacts, states[contacts.bodies], self._chatters(members))
                 if mode is None:
                     continue
                 island = _Island(ContactMotion(mode))

@@ -25,6 +25,10 @@ SLIP_SPEED = 1e-6
 """[m/s] Slower slip is not told from sticking: the slip direction is singular at zero. Larger stops sliding
 bodies early, smaller makes the integration creep along the singularity."""
 
+CHATTER_TIME, CHATTER_CHANGES, CHATTER_SLIP = 1e-3, 4, 1e-4
+"""[s], [changes of mode], [m/s] A contact that changes between slip and stick this often within this time, at
+slip this slow, is held for one short step. Friction does no work then, so no energy comes in."""
+
 FORCE_MARGIN = 1e-9
 """[of the largest contact force] Slack before a negative normal force or a violated cone is an event."""
 
