@@ -94,7 +94,7 @@ def test_event_limit_is_a_status_with_advice():
 
 
 def test_kernels_outside_kernel_files_are_refused():
-    with pytest.raises(ValueError, match="must live in a file ending in 'kernels.py'"):
+    with pytest.raises(ValueError, match=r"must live in a file ending in 'kernels\.py'"):
 
         @kernel()
         def doubled(x):

@@ -1,0 +1,148 @@
+"""Recordings: equal after a round trip, equal for equal seeds, whole after a kill, refused when foreign."""
+
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from carom import (
+    AnitescuPotra,
+    Body,
+    Box,
+    FileFormatError,
+    HalfSpace,
+    Material,
+    Scene,
+    Simulator,
+    Sphere,
+    Trajectory,
+)
+
+LINKS = Path(__file__).parents[2] / ".links"
+
+
+def tumbling(seed=3, record=None):
+    """A box and a ball thrown onto a floor; returns the simulator."""
+    rng = np.random.default_rng(seed)
+    material = Material(friction=0.4, restitution=0.3)
+    scene = Scene()
+    scene.add(Body(HalfSpace((0, 0, 1)), fixed=True, material=material, name="floor"))
+    orientation = rng.normal(size=4)
+    box = Body(
+        Box((0.1, 0.2, 0.3)),
+        density=1000.0,
+        position=(0, 0, 0.5),
+        orientation=orientation / np.linalg.norm(orientation),
+        angular_velocity=rng.normal(size=3),
+        material=material,
+        name="box",
+    )
+    scene.add(box)
+    scene.add(Body(Sphere(0.05), density=500.0, position=(1, 0, 0.4), velocity=(-1, 0, 0), material=material))
+    return Simulator(scene, law=AnitescuPotra(), seed=seed, record=record)
+
+
+DURATION = 0.45
+
+
+@pytest.fixture(scope="module")
+def trajectory():
+    found = tumbling().run(DURATION)
+    assert len(found.events) >= 2
+    return found
+
+
+def content(path):
+    """Every dataset and attribute of an HDF5 file as bytes, by name."""
+    found = {}
+    with h5py.File(path, "r") as file:
+
+        def collect(name, item):
+            for key, value in item.attrs.items():
+                found[f"{name}@{key}"] = np.asarray(value).tobytes() if not isinstance(value, str) else value
+            if isinstance(item, h5py.Dataset):
+                found[name] = (item.shape, str(item.dtype), item[()].tobytes())
+
+        collect("", file)
+        file.visititems(collect)
+    return found
+
+
+def assert_equal(first, second):
+    assert len(first.events) == len(second.events)
+    for one, other in zip(first.events, second.events, strict=True):
+        assert (one.time, one.kind, one.note) == (other.time, other.kind, other.note)
+        for name in ("bodies", "point", "normal", "tangent", "tangent2", "gap", "core_point"):
+            assert np.array_equal(getattr(one.contacts, name), getattr(other.contacts, name)), name
+        assert (one.problem is None) == (other.problem is None)
+        if one.problem is not None:
+            for name in ("W", "u", "friction", "restitution"):
+                assert np.array_equal(getattr(one.problem, name), getattr(other.problem, name)), name
+            assert np.array_equal(one.outcome.impulse, other.outcome.impulse)
+            assert one.outcome.status is other.outcome.status
+            assert list(one.outcome.path.labels) == list(other.outcome.path.labels)
+            assert np.array_equal(one.outcome.path.impulse, other.outcome.path.impulse)
+    assert (first.start_time, first.end_time, first.rest_time) == (
+        second.start_time,
+        second.end_time,
+        second.rest_time,
+    )
+    times = np.linspace(first.start_time, first.end_time, 101)
+    times = np.concatenate([times, [event.time for event in first.events]])
+    for side in ("left", "right"):
+        one, other = first.sample(times, side=side), second.sample(times, side=side)
+        for name in ("position", "orientation", "velocity", "angular_velocity"):
+            assert np.array_equal(getattr(one, name), getattr(other, name)), name
+
+
+def test_save_and_load_keep_every_bit(trajectory, tmp_path):
+    path = trajectory.save(tmp_path / "run.h5")
+    loaded = Trajectory.load(path)
+    assert_equal(trajectory, loaded)
+    assert loaded.status is trajectory.status
+    assert (loaded.law_name, loaded.seed) == (trajectory.law_name, trajectory.seed)
+    assert [body.name for body in loaded.scene.bodies] == [body.name for body in trajectory.scene.bodies]
+    again = loaded.save(tmp_path / "again.h5")
+    assert content(path) == content(again)
+
+
+def test_equal_seeds_write_equal_recordings(tmp_path):
+    for name in ("first.h5", "second.h5"):
+        tumbling(seed=5).run(DURATION).save(tmp_path / name)
+    assert content(tmp_path / "first.h5") == content(tmp_path / "second.h5")
+
+
+def test_recording_while_running_holds_what_saving_afterwards_holds(tmp_path):
+    recorded = tmp_path / "recorded.h5"
+    trajectory = tumbling(record=recorded).run(DURATION)
+    saved = trajectory.save(tmp_path / "saved.h5")
+    first, second = Trajectory.load(recorded), Trajectory.load(saved)
+    assert_equal(first, second)
+    for one, other in zip(first.motions, second.motions, strict=True):  # rows of bodies may interleave
+        assert one.start == other.start
+        assert np.array_equal(one.state, other.state)
+    one, other = content(recorded), content(saved)
+    for name in sorted(set(one) | set(other)):
+        if name.startswith(("event/", "contact/", "problem/", "outcome/", "text")):
+            assert one[name] == other[name], name
+
+
+def test_files_that_are_no_recordings_are_refused_with_their_path(trajectory, tmp_path):
+    text = tmp_path / "text.h5"
+    text.write_text("not a recording\n")
+    foreign = tmp_path / "foreign.h5"
+    with h5py.File(foreign, "w") as file:
+        file["x"] = np.arange(3)
+    whole = trajectory.save(tmp_path / "whole.h5")
+    for path in (text, foreign, tmp_path / "missing.h5"):
+        with pytest.raises(FileFormatError) as caught:
+            Trajectory.load(path)
+        assert str(path) in str(caught.value)
+        assert "\n" not in str(caught.value)
+    data = whole.read_bytes()
+    for share in (0.0,):
+        cut = tmp_path / f"cut-{share}.h5"
+        cut.write_bytes(data[: int(share * len(data))])
+        with pytest.raises(FileFormatError):
+            Trajectory.load(cut)
