@@ -180,6 +180,8 @@ class Simulator:
             self._impact(pair)
         elif renewal <= until:
             self._renew()
+        if self._recorder:  # only now is the motion after the event known
+            self._recorder.event_added()
 
     def _impact(self, index: int) -> None:
         """Everything that touches now, through the law, into new motion."""
@@ -235,7 +237,7 @@ class Simulator:
 
     def _chatters(self, members: set[int]) -> bool:
         """Whether the contact mode of these bodies has changed too often just now."""
-        pasts = (self._changes.get(body, ()) for body in members)
+        pasts = [self._changes[body] for body in members if body in self._changes]
         return any(len(past) == CHATTER_CHANGES and self.time - past[0] < CHATTER_TIME for past in pasts)
 
     # -- impact problem ------------------------------------------------------------------------------------
@@ -595,8 +597,6 @@ class Simulator:
     def _add_event(self, event: Event) -> None:
         self.trajectory.add_event(event)
         self.trajectory.end_time = self.time
-        if self._recorder:
-            self._recorder.event_added()
 
     def _refuse_overlap(self, states: Array) -> None:
         bodies = self.model.scene.bodies
