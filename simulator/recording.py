@@ -216,6 +216,8 @@ def load(path: "str | os.PathLike") -> Trajectory:
     source = Path(path)
     if not source.is_file():
         raise FileFormatError(source, "no such file" if not source.exists() else "it is not a file")
+    if _is_cut_short(source):
+        raise FileFormatError(source, "the recording is cut short: its end is missing")
     try:
         try:
             file = h5py.File(source, "r", locking=False)
@@ -234,6 +236,20 @@ def load(path: "str | os.PathLike") -> Trajectory:
             return _read(file)
         except (KeyError, IndexError, ValueError, TypeError, OSError) as error:
             raise FileFormatError(source, f"the recording is damaged ({error})") from error
+
+
+def _is_cut_short(path: Path) -> bool:
+    """Whether a file is shorter than its HDF5 superblock (version 2 or 3) says.
+
+    Asked before HDF5 opens it, which would retry for minutes, taking it for a file that is being written.
+    """
+    with path.open("rb") as stream:
+        head = stream.read(48)
+    if head[:8] != b"\x89HDF\r\n\x1a\n":
+        return False
+    if len(head) < 48:
+        return True
+    return head[8] >= 2 and path.stat().st_size < int.from_bytes(head[28:36], "little")
 
 
 def _read(file: h5py.File) -> Trajectory:

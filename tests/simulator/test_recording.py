@@ -1,5 +1,10 @@
 """Recordings: equal after a round trip, equal for equal seeds, whole after a kill, refused when foreign."""
 
+import os
+import random
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import h5py
@@ -146,3 +151,74 @@ def test_files_that_are_no_recordings_are_refused_with_their_path(trajectory, tm
         cut.write_bytes(data[: int(share * len(data))])
         with pytest.raises(FileFormatError):
             Trajectory.load(cut)
+
+
+LONG_RUN = """
+import sys, time
+from carom import Body, HalfSpace, Material, Scene, SequentialReflection, Simulator, Sphere
+material = Material(friction=0.0, restitution=0.99)
+scene = Scene()
+scene.add(Body(HalfSpace((0, 0, 1)), fixed=True, material=material))
+for k in range(4):
+    scene.add(Body(Sphere(0.1), density=1000.0, position=(k, 0, 0.2 + 0.05 * k), material=material))
+sim = Simulator(scene, law=SequentialReflection(), record=sys.argv[1])
+sim.step_event()
+print("ready", flush=True)
+while sim.step_event() is not None:
+    pass
+time.sleep(60)
+"""
+
+
+def kill_and_load(path, delay):
+    """Kill a recording run some seconds after it began and check what is left; number of events."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", LONG_RUN, str(path)],
+        env=os.environ | {"PYTHONPATH": str(LINKS)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(delay)
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+    trajectory = Trajectory.load(path)
+    times = np.array([event.time for event in trajectory.events])
+    assert (np.diff(times) >= 0).all()
+    assert trajectory.status.value == "unfinished"
+    for event in trajectory.events:
+        assert event.outcome.resolved
+        assert len(event.contacts) == 1
+        body = event.contacts.bodies[0].max()
+        before, after = event.before.velocity[body, 2], event.after.velocity[body, 2]
+        if not event.note:
+            assert after == pytest.approx(-0.99 * before, rel=1e-9, abs=1e-9)
+    if len(times):
+        assert trajectory.end_time >= times[-1]
+        trajectory.sample(np.linspace(0.0, trajectory.end_time, 50))
+    return len(times)
+
+
+def test_recordings_of_killed_runs_load_up_to_the_last_flush(tmp_path):
+    delays = random.Random(7)
+    counts = [kill_and_load(tmp_path / f"{k}.h5", delays.uniform(0.0, 0.5)) for k in range(10)]
+    assert max(counts) > 0
+
+
+@pytest.mark.long
+def test_recordings_of_fifty_killed_runs_load(tmp_path):
+    delays = random.Random(11)
+    counts = [kill_and_load(tmp_path / f"{k}.h5", delays.uniform(0.0, 1.5)) for k in range(50)]
+    assert max(counts) > 0
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.3, 0.7, 0.95, 0.999])
+def test_truncated_recording_is_refused_at_once(tmp_path, share):
+    whole = tumbling().run(0.3).save(tmp_path / "whole.h5").read_bytes()
+    cut = tmp_path / "cut.h5"
+    cut.write_bytes(whole[: int(share * len(whole))])
+    with pytest.raises(FileFormatError, match=r"cut\.h5"):
+        Trajectory.load(cut)
