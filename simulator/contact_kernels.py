@@ -9,6 +9,7 @@ import numpy as np
 
 from ..compiled import kernel
 from .kernels import rotation_matrix
+from .tolerances import SLOW_SLIP
 
 
 @kernel()
@@ -105,11 +106,12 @@ def free_accelerations(states, inverse_mass, inertia, inverse_inertia, gravity):
 
 
 @kernel()
-def mode_accelerations(J, bias, a, B, stick, direction, friction):
+def mode_accelerations(J, bias, u, a, B, stick, direction, follows, friction):
     """Accelerations (6 m,) and contact forces (3 nc,) that keep the contacts of a mode closed.
 
     Sticking contacts hold all three rows, sliding ones the normal row, with friction against
-    `direction` (nc, 2). Forces are the least-norm ones where they are not unique.
+    `direction` (nc, 2), or the slip itself where friction `follows` it. Forces are the
+    least-norm ones where they are not unique.
     """
     nc = stick.shape[0]
     size = 0
@@ -132,6 +134,10 @@ def mode_accelerations(J, bias, a, B, stick, direction, friction):
             i += 3
         else:
             slip[c] = direction[c]
+            speed = np.sqrt(u[3 * c + 1] ** 2 + u[3 * c + 2] ** 2)
+            if follows[c] and speed > SLOW_SLIP:
+                slip[c, 0] = u[3 * c + 1] / speed
+                slip[c, 1] = u[3 * c + 2] / speed
             forces[i] -= friction[c] * (slip[c, 0] * J[3 * c + 1] + slip[c, 1] * J[3 * c + 2])
             i += 1
     target -= rows @ a
@@ -173,7 +179,8 @@ def state_derivative(states, acceleration):
 
 
 @kernel()
-def mode_field(nodes, P, F, p, radius, normal, tangent, f, radius_f, is_round, stick, direction, friction,
+def mode_field(nodes, P, F, p, radius, normal, tangent, f, radius_f, is_round, stick, direction, follows,
+               friction,
                inverse_mass, inertia, inverse_inertia, gravity):  # fmt: skip
     """Derivatives (K, m, 13) at states (K, m, 13) of a contact mode, with forces, slip and gaps at each."""
     K, m, _ = nodes.shape
@@ -189,7 +196,7 @@ def mode_field(nodes, P, F, p, radius, normal, tangent, f, radius_f, is_round, s
             states[body, 3:7] /= np.sqrt(np.sum(states[body, 3:7] ** 2))
         J, bias, u, gap = contact_rows(states, P, F, p, radius, normal, tangent, f, radius_f, is_round)
         a, B = free_accelerations(states, inverse_mass, inertia, inverse_inertia, gravity)
-        acceleration, force[k] = mode_accelerations(J, bias, a, B, stick, direction, friction)
+        acceleration, force[k] = mode_accelerations(J, bias, u, a, B, stick, direction, follows, friction)
         D[k] = state_derivative(nodes[k], acceleration)
         slip[k] = u
         gaps[k] = gap

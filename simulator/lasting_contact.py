@@ -2,8 +2,8 @@
 
 Provisional first version. At a time one acceleration-level LCP (friction pyramid) decides the mode; the
 equations of that mode are integrated by Chebyshev collocation, so that a step is one polynomial (its own
-dense output). Over one step friction keeps the slip direction it had at the start, which is first-order
-accurate where the direction turns but never stiff where slip is slow (exact where it does not turn).
+dense output). Friction turns with the slip, except that very slow slip
+keeps its direction over one short step: the equations are stiff there, and the error is of first order.
 A step that the LCP no longer confirms ends at the time where it stops doing so.
 """
 
@@ -27,6 +27,7 @@ from .tolerances import (
     REST_ACCELERATION,
     REST_SPEED,
     SLIP_SPEED,
+    SLOW_SLIP,
 )
 
 _CONE_EDGES = 8
@@ -131,6 +132,8 @@ class ContactMode:
     stick: NDArray[np.bool_]
     sliding: NDArray[np.bool_]
     direction: Array
+    follows: NDArray[np.bool_]
+    """Sliding fast enough for friction to turn with the slip within a step."""
     forced: bool = False
     """Slow contacts are held although the cone would let them slip, because they chatter between both."""
 
@@ -210,7 +213,7 @@ def contact_mode(contacts: ContactSet, states: Array, forced: bool = False) -> C
             direction[c] = acceleration[3 * c + 1 : 3 * c + 3] / starting[c]
     pressing = contacts.chosen(closed)
     direction = _slip_directions(pressing, states, stick[closed], sliding[closed], direction[closed])
-    return ContactMode(pressing, stick[closed], sliding[closed], direction, forced)
+    return ContactMode(pressing, stick[closed], sliding[closed], direction, ~closed[closed], forced)
 
 
 def _slip_directions(
@@ -222,13 +225,14 @@ def _slip_directions(
     """
     starting = np.flatnonzero(~stick & ~sliding & (contacts.friction > 0))
     direction = guess.copy()
+    follows = np.zeros(len(stick), dtype=bool)
     if not len(starting):
         return direction
     J, bias, _, _ = contacts.rows(states)
     a, B = contacts.free(states)
     for _ in range(60):
         generalized, _ = contact_kernels.mode_accelerations(
-            J, bias, a, B, stick, direction, contacts.friction
+            J, bias, np.zeros(len(J)), a, B, stick, direction, follows, contacts.friction
         )
         contact = J @ generalized + bias
         change = 0.0
@@ -269,7 +273,7 @@ def slip_now(mode: ContactMode, states: Array) -> ContactMode:
     sliding = ~mode.stick & (slip > SLIP_SPEED)
     direction = mode.direction.copy()
     direction[sliding] = np.stack([u[1::3], u[2::3]], axis=1)[sliding] / slip[sliding, None]
-    return replace(mode, sliding=sliding, direction=direction)
+    return replace(mode, sliding=sliding, direction=direction, follows=sliding & (slip > 10 * SLOW_SLIP))
 
 
 def hold_closed(contacts: ContactSet, mode: ContactMode, states: Array, starting: bool) -> Array:
@@ -327,6 +331,7 @@ def _collocation() -> tuple[Any, Any, Any]:
 
 
 _S, _INTEGRATE, _POWERS = _collocation()
+_TAIL = np.linalg.inv(np.polynomial.chebyshev.chebvander(2 * _S - 1, _NODES - 1))[-2:]
 
 
 @dataclass(frozen=True, eq=False)
@@ -348,13 +353,13 @@ class ContactMotion:
         c, model = self.mode.contacts, self.mode.contacts.model
         return contact_kernels.mode_field(
             nodes, c.P, c.F, c.p, c.radius, c.normal, c.tangent, c.f, c.radius_f, c.is_round,
-            self.mode.stick, self.mode.direction, c.friction, model.inverse_mass[c.bodies],
+            self.mode.stick, self.mode.direction, self.mode.follows, c.friction, model.inverse_mass[c.bodies],
             model.inertia[c.bodies], model.inverse_inertia[c.bodies], model.gravity,
         )  # fmt: skip
 
-    def step(self, states: Array, span: float) -> ContactStep:
-        """The longest step of at most `span` that is accurate, cut where the mode ends."""
-        h = min(span, CHATTER_TIME if self.mode.forced else _LARGEST_STEP)
+    def step(self, states: Array, span: float, guess: float = _LARGEST_STEP) -> ContactStep:
+        """The longest accurate step of at most `span` and `guess`, cut where the mode ends."""
+        h = min(span, CHATTER_TIME if self.mode.forced else min(guess, _LARGEST_STEP))
         while True:
             nodes = self._collocated(states, h)
             if nodes is not None and (h <= _SHORT_STEP or self._turns_little(nodes[-1])):
@@ -379,7 +384,9 @@ class ContactMotion:
         slip = mode.contacts.rows(states)[2].reshape(-1, 3)[:, 1:]
         speed = np.linalg.norm(slip, axis=1)
         across = np.abs(slip[:, 0] * mode.direction[:, 1] - slip[:, 1] * mode.direction[:, 0])
-        return not np.any(~mode.stick & (mode.contacts.friction > 0) & (across > _LARGEST_TURN * speed))
+        return not np.any(
+            ~mode.stick & ~mode.follows & (mode.contacts.friction > 0) & (across > _LARGEST_TURN * speed)
+        )
 
     def _collocated(self, states: Array, h: float) -> Array | None:
         nodes = np.broadcast_to(states, (_NODES, *states.shape)).copy()
@@ -398,9 +405,7 @@ class ContactMotion:
             previous = change
         else:
             return None
-        tail = np.linalg.solve(
-            np.polynomial.chebyshev.chebvander(2 * _S - 1, _NODES - 1), nodes.reshape(_NODES, -1)
-        )[-2:]
+        tail = _TAIL @ nodes.reshape(_NODES, -1)
         return nodes if float(np.abs(tail).max()) <= 10 * COLLOCATION_ACCURACY * scale else None
 
     def _broken(self, states: Array) -> EventKind | None:

@@ -58,6 +58,7 @@ class _Island:
 
     motion: ContactMotion
     change: EventKind | None = None
+    last_span: float = math.inf
     held_points: dict[Pair, NDArray[np.bool_]] = field(default_factory=dict)
     held_pairs: set[Pair] = field(default_factory=set)
 
@@ -445,7 +446,8 @@ class Simulator:
             coefficients[..., 0] = packed
         else:
             island.motion = ContactMotion(slip_now(mode, packed))
-            step = island.motion.step(packed, _LONGEST_PIECE)
+            step = island.motion.step(packed, _LONGEST_PIECE, 2.0 * island.last_span)
+            island.last_span = step.span
             span, change, coefficients = step.span, step.change, step.coefficients
         island.change = change
         for row, body in enumerate(contacts.bodies):

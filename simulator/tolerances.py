@@ -29,6 +29,10 @@ CHATTER_TIME, CHATTER_CHANGES, CHATTER_SLIP = 1e-3, 4, 1e-4
 """[s], [changes of mode], [m/s] A contact that changes between slip and stick this often within this time, at
 slip this slow, is held for one short step. Friction does no work then, so no energy comes in."""
 
+SLOW_SLIP = 1e-3
+"""[m/s] Slip more than ten times faster has friction against it at every instant; slower slip keeps its
+direction over a step, because the equations are stiff there. Larger turns friction late, smaller is slow."""
+
 FORCE_MARGIN = 1e-9
 """[of the largest contact force] Slack before a negative normal force or a violated cone is an event."""
 
