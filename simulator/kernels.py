@@ -144,7 +144,9 @@ def motion_bounds(C, span, inertia, inverse_inertia, free):
 def place_points(state, points):
     """World positions (k, 3) [m] and velocities (k, 3) [m/s] of body points."""
     R = rotation_matrix(state[3:7])
-    w = R @ state[10:13]
+    w = np.empty(3)
+    for i in range(3):
+        w[i] = R[i, 0] * state[10] + R[i, 1] * state[11] + R[i, 2] * state[12]
     count = points.shape[0]
     X = np.empty((count, 3))
     V = np.empty((count, 3))
@@ -193,7 +195,7 @@ def half_space_impact(C, span, bounds, points, radius, ignored, normal, offset, 
                 continue
             gap = X[j, 0] * normal[0] + X[j, 1] * normal[1] + X[j, 2] * normal[2] - offset - radius
             rate = V[j, 0] * normal[0] + V[j, 1] * normal[1] + V[j, 2] * normal[2]
-            if (gap <= touch and rate < -APPROACH_SPEED) or (gap <= -deepest and rate < 0.0):
+            if gap <= touch and rate < -APPROACH_SPEED:
                 return tau, j
             if gap <= touch and abs(rate) <= APPROACH_SPEED:
                 # only rounding brings it closer: look again before it could be deeper than allowed
@@ -433,7 +435,7 @@ def pair_impact(
                 high = max(high, value)
                 rate_b = speed
         rate = rate_a - rate_b
-        if (gap <= touch and rate < -APPROACH_SPEED) or (gap <= -deepest and rate < 0.0):
+        if gap <= touch and rate < -APPROACH_SPEED:
             return tau, 1
         acceleration = 0.0
         for i in range(3):

@@ -1,10 +1,9 @@
 """Bodies that stay in contact: which contacts press, stick and slide, and the motion until that changes.
 
-Provisional first version. At a time one acceleration-level LCP (friction pyramid) decides the mode; the
-equations of that mode are integrated by Chebyshev collocation, so that a step is one polynomial (its own
-dense output). Friction turns with the slip, except that very slow slip
-keeps its direction over one short step: the equations are stiff there, and the error is of first order.
-A step that the LCP no longer confirms ends at the time where it stops doing so.
+Provisional first version. One acceleration-level LCP (friction pyramid) guesses the mode, which is then made
+true to the exact cone; the equations of that mode are integrated by Chebyshev collocation, so that a step is
+one polynomial (its own dense output). Friction turns with the slip, except that very slow slip keeps its
+direction over one short step: the direction is singular at zero. A step that leaves its mode ends there.
 """
 
 import math
@@ -23,19 +22,24 @@ from .tolerances import (
     CHATTER_SLIP,
     CHATTER_TIME,
     COLLOCATION_ACCURACY,
-    FORCE_MARGIN,
+    HELD_SLIP,
+    HELD_TURN,
     REST_ACCELERATION,
     REST_SPEED,
     SLIP_SPEED,
-    SLOW_SLIP,
 )
 
 _CONE_EDGES = 8
-_NODES = 10
+_NODES = contact_kernels.NODES
 _LARGEST_STEP = 0.1
-_SMALLEST_STEP = 1e-9
-_SHORT_STEP = 1e-4  # [s] the slip direction may turn freely over a step this short
-_LARGEST_TURN = 0.02  # [rad] turn of the slip direction over one step
+_SMALLEST_STEP = 1e-10
+_SHORT_STEP = 1e-6  # [s] held slip may turn freely over a step this short
+_EASY_ITERATIONS = 9  # a step that needed no more lets the next one be twice as long
+_CHANGES = {
+    contact_kernels.LIFTS_OFF: EventKind.LIFT_OFF,
+    contact_kernels.SLIPS: EventKind.SLIP,
+    contact_kernels.STICKS: EventKind.STICK,
+}
 
 
 class ContactForceError(Exception):
@@ -50,15 +54,9 @@ class ContactSet:
     bodies: NDArray[np.int64]
     patch: ContactPatch
     friction: Array
-    P: NDArray[np.int64]
-    F: NDArray[np.int64]
-    p: Array
-    radius: Array
-    normal: Array
-    tangent: Array
-    f: Array
-    radius_f: Array
-    is_round: NDArray[np.bool_]
+    ends: NDArray[np.int64]
+    geometry: Array
+    inertias: Array
 
     @classmethod
     def of_patch(cls, model: Model, patch: ContactPatch, friction: Array, states: Array) -> "ContactSet":
@@ -66,10 +64,7 @@ class ContactSet:
         bodies = np.array(sorted({int(b) for b in patch.bodies.ravel() if model.movable[b]}), dtype=np.int64)
         local = {int(body): k for k, body in enumerate(bodies)}
         nc = len(patch)
-        P, F = np.zeros(nc, dtype=np.int64), np.zeros(nc, dtype=np.int64)
-        p, normal, tangent, f = (np.zeros((nc, 3)) for _ in range(4))
-        radius, radius_f = np.zeros(nc), np.zeros(nc)
-        is_round = np.zeros(nc, dtype=bool)
+        ends, geometry = np.zeros((nc, 3), dtype=np.int64), np.zeros((nc, 14))
         for c in range(nc):
             a, b = (int(body) for body in patch.bodies[c])
             n, t, point, gap = patch.normal[c], patch.tangent[c], patch.point[c], patch.gap[c]
@@ -78,50 +73,54 @@ class ContactSet:
             flat_b = model.planes[b] is not None or (shape_b is not None and len(shape_b.normals) > 0)
             point_body, face_body, sign = (a, b, 1.0) if flat_b else (b, a, -1.0)
             if not flat_b and not len(shape_a.normals):
-                is_round[c] = True
+                ends[c, 2] = 1
                 point_body, face_body, sign = a, b, 1.0
             if not model.movable[point_body]:  # the carried side must move: let the other carry the normal
                 point_body, face_body, sign = face_body, point_body, -sign
             round_p, round_f = model.shapes[point_body], model.shapes[face_body]
             assert round_p is not None
-            radius[c] = round_p.radius
-            radius_f[c] = round_f.radius if round_f is not None else 0.0
+            radius_p = round_p.radius
+            radius_f = round_f.radius if round_f is not None else 0.0
             outward = sign * n
             R = kernels.rotation_matrix(states[point_body, 3:7])
             surface_p = point + 0.5 * gap * outward if model.planes[b] is None else point + gap * outward
             surface_f = point - 0.5 * gap * outward if model.planes[b] is None else point
-            p[c] = R.T @ (surface_p + radius[c] * outward - states[point_body, :3])
-            on_face = surface_f - (radius_f[c] * outward if is_round[c] else 0.0)
-            P[c], F[c] = local[point_body], local.get(face_body, -1)
-            if F[c] >= 0:
+            p = R.T @ (surface_p + radius_p * outward - states[point_body, :3])
+            kept = max(gap, 0.0)  # closing it would press other points in
+            f = surface_f + (kept - (radius_f + kept if ends[c, 2] else 0.0)) * outward
+            radius_f += kept
+            ends[c, 0], ends[c, 1] = local[point_body], local.get(face_body, -1)
+            if ends[c, 1] >= 0:
                 RF = kernels.rotation_matrix(states[face_body, 3:7])
-                normal[c], tangent[c] = RF.T @ outward, RF.T @ t
-                f[c] = RF.T @ (on_face - states[face_body, :3])
-            else:
-                normal[c], tangent[c], f[c] = outward, t, on_face
-        return cls(model, bodies, patch, friction, P, F, p, radius, normal, tangent, f, radius_f, is_round)
+                outward, t, f = RF.T @ outward, RF.T @ t, RF.T @ (f - states[face_body, :3])
+            geometry[c] = [*p, radius_p, *outward, *t, *f, radius_f]
+        inertias = np.concatenate(
+            [
+                model.inverse_mass[bodies, None],
+                model.inertia[bodies].reshape(-1, 9),
+                model.inverse_inertia[bodies].reshape(-1, 9),
+            ],
+            axis=1,
+        )
+        return cls(model, bodies, patch, friction, ends, geometry, inertias)
 
     def chosen(self, which: NDArray[np.bool_]) -> "ContactSet":
         """The contacts that a mask selects, for the same bodies."""
-        fields = ["friction", "P", "F", "p", "radius", "normal", "tangent", "f", "radius_f", "is_round"]
+        fields = ("friction", "ends", "geometry")
         return replace(
             self, patch=self.patch.chosen(which), **{name: getattr(self, name)[which] for name in fields}
         )
 
     def rows(self, states: Array) -> tuple[Array, Array, Array, Array]:
         """Jacobian, acceleration bias, contact velocity, gaps at island states (m, 13)."""
-        return contact_kernels.contact_rows(
-            states, self.P, self.F, self.p, self.radius, self.normal, self.tangent, self.f, self.radius_f,
-            self.is_round,
-        )  # fmt: skip
+        return contact_kernels.contact_rows(states, self.ends, self.geometry)
 
-    def free(self, states: Array) -> tuple[Array, Array]:
-        """Generalized acceleration without contact, inverse mass."""
-        model = self.model
-        return contact_kernels.free_accelerations(
-            states, model.inverse_mass[self.bodies], model.inertia[self.bodies],
-            model.inverse_inertia[self.bodies], model.gravity,
-        )  # fmt: skip
+    def free(self, states: Array, jacobian: Array) -> tuple[Array, Array]:
+        """Generalized acceleration without contact, and J M^-1."""
+        return (
+            contact_kernels.free_accelerations(states, self.inertias, self.model.gravity),
+            contact_kernels.mobility_rows(states, self.inertias, jacobian),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,9 +145,9 @@ def solve_accelerations(contacts: ContactSet, states: Array) -> tuple[Array, Arr
     `ContactForceError` where the LCP has no solution.
     """
     J, bias, u, _ = contacts.rows(states)
-    a, B = contacts.free(states)
+    a, mobility = contacts.free(states, J)
     nc = len(contacts.friction)
-    N, T1, T2 = J[0::3], J[1::3], J[2::3]
+    N, T1, T2 = mobility[0::3], mobility[1::3], mobility[2::3]
     slip = np.hypot(u[1::3], u[2::3])
     mu = contacts.friction
     sliding = (slip > SLIP_SPEED) & (mu > 0)
@@ -157,22 +156,20 @@ def solve_accelerations(contacts: ContactSet, states: Array) -> tuple[Array, Arr
     for c in np.flatnonzero(sliding):
         force_n[c] -= mu[c] * (u[3 * c + 1] * T1[c] + u[3 * c + 2] * T2[c]) / slip[c]
     angles = 2 * np.pi * np.arange(_CONE_EDGES) / _CONE_EDGES
-    D = np.concatenate(
-        [np.outer(np.cos(angles), T1[c]) + np.outer(np.sin(angles), T2[c]) for c in sticky]
-        or [np.zeros((0, J.shape[1]))]
-    )
-    b_D = np.concatenate(
-        [np.cos(angles) * bias[3 * c + 1] + np.sin(angles) * bias[3 * c + 2] for c in sticky] or [np.zeros(0)]
-    )
-    nb, ns = len(D), len(sticky)
-    G = np.concatenate([N, D]) @ B @ np.concatenate([force_n, D]).T
+    nb, ns = len(sticky) * _CONE_EDGES, len(sticky)
+    edges = np.zeros((nb, 3 * nc))
+    for k, c in enumerate(sticky):
+        block = edges[k * _CONE_EDGES : (k + 1) * _CONE_EDGES]
+        block[:, 3 * c + 1], block[:, 3 * c + 2] = np.cos(angles), np.sin(angles)
+    push = np.concatenate([force_n, edges @ mobility])
     M = np.zeros((nc + nb + ns, nc + nb + ns))
-    M[: nc + nb, : nc + nb] = G
+    M[: nc + nb, : nc + nb] = np.concatenate([J[0::3], edges @ J]) @ push.T
     E = np.kron(np.eye(ns), np.ones((_CONE_EDGES, 1)))
     M[nc : nc + nb, nc + nb :] = E
     M[nc + nb :, nc : nc + nb] = -E.T
     M[nc + nb + np.arange(ns), sticky] = mu[sticky]
-    q = np.concatenate([N @ a + bias[0::3], D @ a + b_D, np.zeros(ns)])
+    drift = J @ a + bias
+    q = np.concatenate([drift[0::3], edges @ drift, np.zeros(ns)])
     magnitude = float(np.abs(q).max(initial=0.0))
     if magnitude == 0.0:
         z = np.zeros(len(q))
@@ -185,7 +182,7 @@ def solve_accelerations(contacts: ContactSet, states: Array) -> tuple[Array, Arr
                 "lower the friction or use a law that jams the contact in an impact"
             )
         z = solution.z
-    generalized = a + B @ (force_n.T @ z[:nc] + D.T @ z[nc : nc + nb])
+    generalized = a + push.T @ z[: nc + nb]
     return generalized, J @ generalized + bias, z[:nc], u
 
 
@@ -197,8 +194,7 @@ def contact_mode(contacts: ContactSet, states: Array, forced: bool = False) -> C
     _, acceleration, normal_force, u = solve_accelerations(contacts, states)
     if not normal_force.any() or normal_force.max() <= 0.0:
         return None
-    a, _ = contacts.free(states)
-    scale = max(float(np.abs(a).max()), float(np.abs(acceleration).max()), 1e-300)
+    scale = max(float(np.linalg.norm(contacts.model.gravity)), float(np.abs(acceleration).max()), 1e-300)
     tolerance = ACCELERATION_MATCH * scale
     closed = (acceleration[0::3] <= tolerance) | (normal_force > 0.0)
     slip = np.hypot(u[1::3], u[2::3])
@@ -212,44 +208,63 @@ def contact_mode(contacts: ContactSet, states: Array, forced: bool = False) -> C
         elif starting[c] > 0.0:
             direction[c] = acceleration[3 * c + 1 : 3 * c + 3] / starting[c]
     pressing = contacts.chosen(closed)
-    direction = _slip_directions(pressing, states, stick[closed], sliding[closed], direction[closed])
-    return ContactMode(pressing, stick[closed], sliding[closed], direction, ~closed[closed], forced)
+    stick, sliding, direction = stick[closed], sliding[closed], direction[closed]
+    _make_exact(pressing, states, stick, sliding, direction)
+    return ContactMode(pressing, stick, sliding, direction, np.zeros(len(stick), dtype=bool), forced)
 
 
-def _slip_directions(
-    contacts: ContactSet, states: Array, stick: NDArray[np.bool_], sliding: NDArray[np.bool_], guess: Array
-) -> Array:
-    """Slip directions in which friction on the exact cone makes a contact at zero slip accelerate.
+def _make_exact(
+    contacts: ContactSet, states: Array, stick: NDArray[np.bool_], sliding: NDArray[np.bool_], direction: Array
+) -> None:
+    """Correct in place what the pyramid only guesses about contacts that start to slip.
 
-    The pyramid of the LCP only guesses them; a direction that slip does not keep would be singular at once.
+    Their directions become those in which friction on the exact cone makes them accelerate (any other would
+    be singular at once); a contact that friction on the exact cone holds back sticks.
     """
-    starting = np.flatnonzero(~stick & ~sliding & (contacts.friction > 0))
-    direction = guess.copy()
-    follows = np.zeros(len(stick), dtype=bool)
-    if not len(starting):
-        return direction
     J, bias, _, _ = contacts.rows(states)
-    a, B = contacts.free(states)
-    for _ in range(60):
-        generalized, _ = contact_kernels.mode_accelerations(
-            J, bias, np.zeros(len(J)), a, B, stick, direction, follows, contacts.friction
+    a, mobility = contacts.free(states, J)
+    for _ in range(len(stick) + 1):
+        starting = np.flatnonzero(~stick & ~sliding & (contacts.friction > 0))
+        pull = _settle_directions(J, mobility, bias, a, stick, direction, contacts.friction, starting)
+        held = np.einsum("ck,ck->c", pull, direction[starting]) <= 0.0
+        if not held.any():
+            return
+        stick[starting[held]] = True
+
+
+def _settle_directions(
+    J: Array, mobility: Array, bias: Array, a: Array, stick: NDArray[np.bool_], direction: Array,
+    friction: Array, which: NDArray[np.int64],
+) -> Array:  # fmt: skip
+    """Turn in place the directions of `which` contacts to where very slow slip turns; their slip accelerations.
+
+    The direction of vanishing slip u obeys |u| d(angle)/dt = acceleration across it, so at no slip it has
+    already reached an attracting root of that acceleration.
+    """
+    follows = np.zeros(len(stick), dtype=bool)
+
+    def pulls(directions: Array) -> Array:
+        generalized, _, _ = contact_kernels.mode_accelerations(
+            J, mobility, bias, np.zeros(len(J)), a, stick, directions, follows, friction
         )
-        contact = J @ generalized + bias
-        change = 0.0
-        for c in starting:
-            pull = contact[3 * c + 1 : 3 * c + 3]
-            size = float(np.linalg.norm(pull))
-            if size == 0.0:
-                continue
-            mean = direction[c] + pull / size
-            if not mean.any():
-                continue
-            mean /= np.linalg.norm(mean)
-            change = max(change, float(np.abs(mean - direction[c]).max()))
-            direction[c] = mean
-        if change <= 1e-14:
+        return (J @ generalized + bias).reshape(-1, 3)[which, 1:]
+
+    if not len(which):
+        return np.zeros((0, 2))
+    against = direction.copy()
+    against[which] *= -1.0
+    ahead, behind = pulls(direction), pulls(against)
+    stiffness = np.linalg.norm(ahead + behind, axis=1) / 2 + np.linalg.norm(ahead - behind, axis=1) / 2
+    for _ in range(100):
+        d = direction[which]
+        across = np.stack([-d[:, 1], d[:, 0]], axis=1)
+        turn = np.einsum("ck,ck->c", ahead, across) / np.maximum(stiffness, 1e-300)
+        turned = d + np.clip(turn, -0.5, 0.5)[:, None] * across
+        direction[which] = turned / np.linalg.norm(turned, axis=1)[:, None]
+        ahead = pulls(direction)
+        if np.abs(turn).max() <= 1e-13:
             break
-    return direction
+    return ahead
 
 
 def is_at_rest(contacts: ContactSet, states: Array) -> bool:
@@ -267,58 +282,46 @@ def is_at_rest(contacts: ContactSet, states: Array) -> bool:
 
 
 def slip_now(mode: ContactMode, states: Array) -> ContactMode:
-    """The same mode with slip directions as they are at these states."""
-    _, _, u, _ = mode.contacts.rows(states)
-    slip = np.hypot(u[1::3], u[2::3])
-    sliding = ~mode.stick & (slip > SLIP_SPEED)
+    """The same mode with slip directions as they are at these states.
+
+    Very slow slip takes the direction to which it turns at once, if that is nearly where it goes.
+    """
+    contacts = mode.contacts
+    J, bias, u, _ = contacts.rows(states)
+    slip = u.reshape(-1, 3)[:, 1:]
+    speed = np.linalg.norm(slip, axis=1)
+    sliding = ~mode.stick & (speed > SLIP_SPEED)
     direction = mode.direction.copy()
-    direction[sliding] = np.stack([u[1::3], u[2::3]], axis=1)[sliding] / slip[sliding, None]
-    return replace(mode, sliding=sliding, direction=direction, follows=sliding & (slip > 10 * SLOW_SLIP))
+    direction[sliding] = slip[sliding] / speed[sliding, None]
+    follows = sliding & (speed > HELD_SLIP)
+    slow = np.flatnonzero(sliding & ~follows & (contacts.friction > 0))
+    if len(slow):
+        settled = direction.copy()
+        a, mobility = contacts.free(states, J)
+        pull = _settle_directions(J, mobility, bias, a, mode.stick, settled, contacts.friction, slow)
+        # where nothing pulls along the new direction, slip is not free to turn there (held elsewhere)
+        along = np.abs(np.einsum("ck,ck->c", pull, settled[slow]))
+        turns = along > 1e-3 * float(np.linalg.norm(contacts.model.gravity))
+        near = slow[turns & (np.einsum("ck,ck->c", settled[slow], direction[slow]) > 0.5)]
+        direction[near] = settled[near]
+    return replace(mode, sliding=sliding, direction=direction, follows=follows)
 
 
-def hold_closed(contacts: ContactSet, mode: ContactMode, states: Array, starting: bool) -> Array:
+def hold_closed(mode: ContactMode, states: Array, starting: bool) -> Array:
     """States nearest (in the kinetic metric) with the mode's gaps zero and held velocities zero.
 
     Where the mode is `starting`, slip too slow to have a direction is taken as none.
     """
-    result = states.copy()
-    for _ in range(2):
-        J, _, _, gap = mode.contacts.rows(result)
-        _, B = mode.contacts.free(result)
-        N = J[0::3]
-        step = -B @ N.T @ np.linalg.pinv(N @ B @ N.T, rcond=1e-11, hermitian=True) @ gap
-        for k in range(len(result)):
-            result[k, 0:3] += step[6 * k : 6 * k + 3]
-            result[k, 3:7] = _turned(result[k, 3:7], step[6 * k + 3 : 6 * k + 6])
-    J, _, u, _ = mode.contacts.rows(result)
-    _, B = mode.contacts.free(result)
-    held = np.zeros(len(u), dtype=bool)
-    held[0::3] = True
+    contacts = mode.contacts
     still = mode.stick.copy()
     if starting:
-        still |= (np.hypot(u[1::3], u[2::3]) <= SLIP_SPEED) & (mode.contacts.friction > 0)
-    held[1::3] = held[2::3] = still
-    rows = J[held]
-    change = -B @ rows.T @ np.linalg.pinv(rows @ B @ rows.T, rcond=1e-11, hermitian=True) @ u[held]
-    for k in range(len(result)):
-        R = kernels.rotation_matrix(result[k, 3:7])
-        result[k, 7:10] += change[6 * k : 6 * k + 3]
-        result[k, 10:13] += R.T @ change[6 * k + 3 : 6 * k + 6]
-    return result
-
-
-def _turned(q: Array, angle: Array) -> Array:
-    """Orientation turned by a small rotation vector [rad], world axes."""
-    size = float(np.linalg.norm(angle))
-    if size == 0.0:
-        return q
-    w, v = math.cos(0.5 * size), math.sin(0.5 * size) * angle / size
-    turned = np.concatenate([[w * q[0] - v @ q[1:]], w * q[1:] + q[0] * v + np.cross(v, q[1:])])
-    return turned / np.linalg.norm(turned)
+        u = contacts.rows(states)[2]
+        still |= (np.hypot(u[1::3], u[2::3]) <= SLIP_SPEED) & (contacts.friction > 0)
+    return contact_kernels.hold_closed(states, contacts.ends, contacts.geometry, contacts.inertias, still)
 
 
 def _collocation() -> tuple[Any, Any, Any]:
-    """Chebyshev-Lobatto nodes on [0, 1], integration matrix from 0, and Vandermonde matrix of powers."""
+    """Chebyshev-Lobatto nodes on [0, 1], integration matrix from 0, and matrix from values to powers."""
     s = 0.5 * (1.0 - np.cos(np.pi * np.arange(_NODES) / (_NODES - 1)))
     V = np.polynomial.chebyshev.chebvander(2 * s - 1, _NODES - 1)
     integrals = np.empty_like(V)
@@ -327,20 +330,21 @@ def _collocation() -> tuple[Any, Any, Any]:
         unit[k] = 1.0
         antiderivative = np.polynomial.chebyshev.chebint(unit, lbnd=-1)
         integrals[:, k] = 0.5 * np.polynomial.chebyshev.chebval(2 * s - 1, antiderivative)
-    return s, np.linalg.solve(V.T, integrals.T).T, np.vander(s, _NODES, increasing=True)
+    return s, np.linalg.solve(V.T, integrals.T).T, np.linalg.inv(np.vander(s, _NODES, increasing=True))
 
 
-_S, _INTEGRATE, _POWERS = _collocation()
+_S, _INTEGRATE, _TO_POWERS = _collocation()
 _TAIL = np.linalg.inv(np.polynomial.chebyshev.chebvander(2 * _S - 1, _NODES - 1))[-2:]
 
 
 @dataclass(frozen=True, eq=False)
 class ContactStep:
-    """One step: coefficients (m, 13, TERMS), its span [s], and what ends it (None: nothing)."""
+    """One step: coefficients (m, 13, TERMS), its span [s], what ends it (None: nothing), a span to try next."""
 
     coefficients: Array
     span: float
     change: EventKind | None
+    next_span: float
 
 
 class ContactMotion:
@@ -348,21 +352,19 @@ class ContactMotion:
 
     def __init__(self, mode: ContactMode):
         self.mode = mode
-
-    def _field(self, nodes: Array) -> tuple[Array, Array, Array, Array, Array]:
-        c, model = self.mode.contacts, self.mode.contacts.model
-        return contact_kernels.mode_field(
-            nodes, c.P, c.F, c.p, c.radius, c.normal, c.tangent, c.f, c.radius_f, c.is_round,
-            self.mode.stick, self.mode.direction, self.mode.follows, c.friction, model.inverse_mass[c.bodies],
-            model.inertia[c.bodies], model.inverse_inertia[c.bodies], model.gravity,
-        )  # fmt: skip
+        c = mode.contacts
+        self._system = (c.ends, c.geometry, c.inertias, c.model.gravity, mode.stick)
+        self._slip = (mode.direction, mode.follows, c.friction)
 
     def step(self, states: Array, span: float, guess: float = _LARGEST_STEP) -> ContactStep:
         """The longest accurate step of at most `span` and `guess`, cut where the mode ends."""
-        h = min(span, CHATTER_TIME if self.mode.forced else min(guess, _LARGEST_STEP))
+        h = min(span, CHATTER_TIME if self.mode.forced else min(guess, _LARGEST_STEP), self._held_time(states))
+        nodes = np.empty((_NODES, *states.shape))
         while True:
-            nodes = self._collocated(states, h)
-            if nodes is not None and (h <= _SHORT_STEP or self._turns_little(nodes[-1])):
+            iterations = contact_kernels.collocated_step(
+                states, h, _INTEGRATE, _TAIL, *self._system, *self._slip, nodes
+            )
+            if iterations and (h <= _SHORT_STEP or self._turns_little(nodes[0], nodes[-1])):
                 break
             h *= 0.5
             if h < _SMALLEST_STEP:
@@ -370,74 +372,53 @@ class ContactMotion:
                     "motion in contact could not be integrated: its equations are singular here"
                 )
         coefficients = np.zeros((*states.shape, kernels.TERMS))
-        powers = np.linalg.solve(_POWERS, nodes.reshape(_NODES, -1))
+        powers = _TO_POWERS @ nodes.reshape(_NODES, -1)
         scale = h ** -np.arange(_NODES, dtype=float)
         coefficients[..., :_NODES] = np.moveaxis(
             (powers * scale[:, None]).reshape(_NODES, *states.shape), 0, -1
         )
         coefficients[..., 0] = states
-        return self._cut(coefficients, nodes, h)
+        return self._cut(coefficients, nodes, h, h * (2.0 if iterations <= _EASY_ITERATIONS else 1.0))
 
-    def _turns_little(self, states: Array) -> bool:
-        """Whether slip still runs nearly along the direction that friction had over the step."""
+    def _held_time(self, states: Array) -> float:
+        """How long slip that keeps its direction of friction stays slow [s]."""
+        held = ~self.mode.stick & ~self.mode.follows & (self.mode.contacts.friction > 0)
+        if not held.any():
+            return math.inf
+        J, bias, _, _ = self.mode.contacts.rows(states)
+        motion, _, _, _ = contact_kernels.motion_of_mode(states, *self._system, *self._slip)
+        pull = np.linalg.norm((J @ motion + bias).reshape(-1, 3)[held, 1:], axis=1).max()
+        return 2.0 * HELD_SLIP / pull if pull > 0.0 else math.inf
+
+    def _turns_little(self, before: Array, after: Array) -> bool:
+        """Whether held slip goes on nearly along the direction that friction has over the step."""
         mode = self.mode
-        slip = mode.contacts.rows(states)[2].reshape(-1, 3)[:, 1:]
-        speed = np.linalg.norm(slip, axis=1)
-        across = np.abs(slip[:, 0] * mode.direction[:, 1] - slip[:, 1] * mode.direction[:, 0])
-        return not np.any(
-            ~mode.stick & ~mode.follows & (mode.contacts.friction > 0) & (across > _LARGEST_TURN * speed)
-        )
+        gained = (mode.contacts.rows(after)[2] - mode.contacts.rows(before)[2]).reshape(-1, 3)[:, 1:]
+        speed = np.linalg.norm(mode.contacts.rows(after)[2].reshape(-1, 3)[:, 1:], axis=1)
+        across = np.abs(gained[:, 0] * mode.direction[:, 1] - gained[:, 1] * mode.direction[:, 0])
+        held = ~mode.stick & ~mode.follows & (mode.contacts.friction > 0)
+        return not np.any(held & (across > HELD_TURN * np.maximum(speed, HELD_SLIP)))
 
-    def _collocated(self, states: Array, h: float) -> Array | None:
-        nodes = np.broadcast_to(states, (_NODES, *states.shape)).copy()
-        scale = 1.0 + np.abs(states).max()
-        previous = np.inf
-        for _ in range(40):
-            derivative = self._field(nodes)[0].reshape(_NODES, -1)
-            following = states + (h * (_INTEGRATE @ derivative)).reshape(nodes.shape)
-            following[0] = states
-            change = float(np.abs(following - nodes).max()) / scale
-            nodes = following
-            if not np.isfinite(change) or change > max(10.0, 4.0 * previous):
+    def _ended(self, states: Array) -> EventKind | None:
+        """What the mode no longer satisfies at these states.
+
+        Where contact forces are not unique, only what the LCP confirms by a different acceleration counts.
+        """
+        mode = self.mode
+        code, unique, motion = contact_kernels.mode_ends(states, *self._system, mode.sliding, *self._slip)
+        if code == contact_kernels.CONTINUES or (mode.forced and code == contact_kernels.SLIPS):
+            return None
+        if not unique:
+            wanted, *_ = solve_accelerations(mode.contacts, states)
+            scale = max(float(np.abs(motion).max()), float(np.abs(wanted).max()))
+            if float(np.abs(wanted - motion).max()) <= 10 * ACCELERATION_MATCH * scale:
                 return None
-            if change <= COLLOCATION_ACCURACY:
-                break
-            previous = change
-        else:
-            return None
-        tail = _TAIL @ nodes.reshape(_NODES, -1)
-        return nodes if float(np.abs(tail).max()) <= 10 * COLLOCATION_ACCURACY * scale else None
+        return _CHANGES[code]
 
-    def _broken(self, states: Array) -> EventKind | None:
-        """What the mode no longer satisfies at these states; the LCP confirms (forces may not be unique)."""
-        mode = self.mode
-        _, force, slip, _, motion = (part[0] for part in self._field(states[None]))
-        normal = force[0::3]
-        largest = max(float(np.abs(normal).max()), 1e-300)
-        if mode.forced:
-            return EventKind.LIFT_OFF if force[0::3].max() <= 0.0 else None
-        for c in np.flatnonzero(~mode.stick & (mode.contacts.friction > 0)):
-            along = slip[3 * c + 1 : 3 * c + 3] @ mode.direction[c]
-            if along < (0.5 * SLIP_SPEED if mode.sliding[c] else -0.5 * SLIP_SPEED):
-                return EventKind.STICK
-        kind = None
-        if normal.min() < -FORCE_MARGIN * largest:
-            kind = EventKind.LIFT_OFF
-        else:
-            drag = np.hypot(force[1::3], force[2::3])
-            limit = mode.contacts.friction * math.cos(math.pi / _CONE_EDGES) * normal
-            if np.any(mode.stick & (drag > limit + FORCE_MARGIN * largest)):
-                kind = EventKind.SLIP
-        if kind is None:
-            return None
-        wanted, *_ = solve_accelerations(mode.contacts, states)
-        scale = max(float(np.abs(motion).max()), float(np.abs(wanted).max()))
-        return kind if float(np.abs(wanted - motion).max()) > 10 * ACCELERATION_MATCH * scale else None
-
-    def _cut(self, coefficients: Array, nodes: Array, h: float) -> ContactStep:
+    def _cut(self, coefficients: Array, nodes: Array, h: float, next_span: float) -> ContactStep:
         good = 0.0
         for s, states in zip(_S[1:] * h, nodes[1:], strict=True):
-            kind = self._broken(states)
+            kind = self._ended(states)
             if kind is None:
                 good = float(s)
                 continue
@@ -446,13 +427,13 @@ class ContactMotion:
                 middle = 0.5 * (good + bad)
                 if middle in (good, bad):
                     break
-                found = self._broken(_evaluated(coefficients, middle))
+                found = self._ended(_evaluated(coefficients, middle))
                 if found is None:
                     good = middle
                 else:
                     bad, kind = middle, found
-            return ContactStep(coefficients, bad, kind)
-        return ContactStep(coefficients, h, None)
+            return ContactStep(coefficients, bad, kind, next_span)
+        return ContactStep(coefficients, h, None, next_span)
 
 
 def _evaluated(coefficients: Array, tau: float) -> Array:

@@ -29,6 +29,7 @@ from .state import Array, Model, State
 from .tolerances import (
     ACCUMULATION_EXCURSION,
     ACCUMULATION_IMPACTS,
+    APPROACH_SPEED,
     CHATTER_CHANGES,
     CHATTER_TIME,
     CONTACT_GAP,
@@ -57,8 +58,8 @@ class _Island:
     """Bodies that move together in one contact mode."""
 
     motion: ContactMotion
+    next_span: float
     change: EventKind | None = None
-    last_span: float = math.inf
     held_points: dict[Pair, NDArray[np.bool_]] = field(default_factory=dict)
     held_pairs: set[Pair] = field(default_factory=set)
 
@@ -108,8 +109,9 @@ class Simulator:
         self._friction = [scene.pair_material(*pair) for pair in self._pairs]
         self._material = dict(zip(self._pairs, self._friction, strict=True))
         self._next = np.full(len(self._pairs), np.inf)
-        self._history: dict[Pair, deque[float]] = {}
+        self._history: dict[Pair, deque[tuple[float, Array]]] = {}
         self._changes: dict[int, deque[float]] = {}
+        self._next_span = np.full(self.model.count, np.inf)
         self._stalled = 0
         self._motions: list[_Motion] = []
         self._remark_ignored_properties()
@@ -189,6 +191,9 @@ class Simulator:
         states = self._states()
         patch, touched = self._patch_around(self._pairs[index], states)
         jacobian, inverse_mass, velocity, bodies = contact_jacobian(self.model, patch, states)
+        if (jacobian @ velocity)[0::3].min() >= -APPROACH_SPEED:  # rounding brought them here: no impact
+            self._settle({int(b) for b in bodies} | touched, states)
+            return
         problem = self._problem(patch, jacobian, inverse_mass, velocity)
         outcome = self.law.resolve(problem, self._rng)
         after = self._with_velocity(states, bodies, problem.generalized_velocity(outcome))
@@ -295,21 +300,24 @@ class Simulator:
         """Recognise bounces that follow ever faster, and sum the rest of their infinite sequence.
 
         Bounces of a pair whose intervals shrink by the ratio r end after d r/(1 - r), d being the last
-        interval. Once they stay below ACCUMULATION_EXCURSION the contact is closed for good: a plastic impact
-        of all points that the bounces reach.
+        interval. Once they stay below ACCUMULATION_EXCURSION the contact is closed for good.
         """
         accumulated: list[Pair] = []
+        slow = math.inf
         remaining = 0.0
         for pair in sorted({(int(a), int(b)) for a, b in patch.bodies}):
             past = self._history.setdefault(pair, deque(maxlen=ACCUMULATION_IMPACTS + 1))
-            past.append(self.time)
+            chosen = patch.chosen((patch.bodies == pair).all(axis=1))
+            past.append((self.time, self._in_body_axes(pair[0], chosen.point, states)))
             if len(past) <= ACCUMULATION_IMPACTS:
                 continue
-            intervals = np.diff(np.array(past))
-            chosen = patch.chosen((patch.bodies == pair).all(axis=1))
-            speed = self._normal_speed(pair, chosen.normal[0], after)
-            if speed * intervals.max() > 8 * ACCUMULATION_EXCURSION * pair_size(self.model, pair):
+            intervals = np.diff(np.array([when for when, _ in past]))
+            points = np.concatenate([where for _, where in past])
+            speed = self._normal_speed(pair, points, chosen.normal[0], after)
+            limit = 8 * ACCUMULATION_EXCURSION * pair_size(self.model, pair) / intervals.max()
+            if speed > limit:
                 continue
+            slow = min(slow, limit)
             accumulated.append(pair)
             ratio, earlier = (
                 intervals[-1] / max(intervals[-2], 1e-300),
@@ -321,32 +329,51 @@ class Simulator:
             return "", after, None
         for pair in accumulated:
             self._history[pair].clear()
-        everything = sorted({(int(a), int(b)) for a, b in patch.bodies} | set(accumulated))
-        closing = contact_patch(self.model, everything, states, 2 * ACCUMULATION_EXCURSION)
-        jacobian, inverse_mass, velocity, moving = contact_jacobian(self.model, closing, states)
-        friction, _ = self._coefficients(closing)
-        problem = ImpactProblem.from_generalized(
-            None, jacobian, velocity, friction=friction, dim=3, inverse_mass=inverse_mass
-        )
-        outcome = AnitescuPotra().resolve(problem)
-        if not outcome.resolved:
+        closing = contact_patch(self.model, accumulated, states, 2 * ACCUMULATION_EXCURSION)
+        settled = self._closed_for_good(closing, slow, after)
+        if settled is None:
             return "", after, None
-        settled = self._with_velocity(after, moving, problem.generalized_velocity(outcome))
         self._accumulated_at = float(self.time + remaining)
         note = f"infinitely many impacts accumulate at t = {self._accumulated_at!r} s"
         return note, settled, closing
 
     _accumulated_at = -math.inf
 
-    def _normal_speed(self, pair: Pair, normal: Array, states: Array) -> float:
-        """Fastest motion along the normal of any core point of the pair [m/s]."""
-        fastest = 0.0
-        for body in pair:
-            shape = self.model.shapes[body]
-            if shape is not None and self.model.movable[body]:
-                _, speeds = kernels.place_points(states[body], shape.points)
-                fastest += float(np.abs(speeds @ normal).max())
-        return fastest
+    def _closed_for_good(self, closing: ContactPatch, slow: float, states: Array) -> Array | None:
+        """States at the limit of an accumulation: no normal velocity at its `slow` contacts, nearest in energy.
+
+        A plastic impact would not do: a body that rocks from one contact to the other leaves each of them.
+        Other contacts that this makes approach take a plastic impact; None where that has no solution.
+        """
+        jacobian, inverse_mass, velocity, moving = contact_jacobian(self.model, closing, states)
+        normal = jacobian[0::3]
+        normal = normal[np.abs(normal @ velocity) <= slow]
+        push = normal @ inverse_mass
+        impulse = np.linalg.lstsq(normal @ push.T, -normal @ velocity, rcond=1e-11)[0]
+        settled = self._with_velocity(states, moving, velocity + push.T @ impulse)
+        patch, _ = self._patch_around((int(closing.bodies[0, 0]), int(closing.bodies[0, 1])), settled)
+        jacobian, inverse_mass, velocity, moving = contact_jacobian(self.model, patch, settled)
+        if (jacobian @ velocity)[0::3].min(initial=0.0) >= -LASTING_SPEED:
+            return settled
+        friction, _ = self._coefficients(patch)
+        problem = ImpactProblem.from_generalized(
+            None, jacobian, velocity, friction=friction, dim=3, inverse_mass=inverse_mass
+        )
+        outcome = AnitescuPotra().resolve(problem)
+        if not outcome.resolved:
+            return None
+        return self._with_velocity(settled, moving, problem.generalized_velocity(outcome))
+
+    def _in_body_axes(self, body: int, points: Array, states: Array) -> Array:
+        return (points - states[body, :3]) @ kernels.rotation_matrix(states[body, 3:7])
+
+    def _normal_speed(self, pair: Pair, points: Array, normal: Array, states: Array) -> float:
+        """Fastest relative motion along the normal of points in the axes of the first body [m/s]."""
+        where, speeds = kernels.place_points(states[pair[0]], points)
+        second = states[pair[1]]
+        turning = kernels.rotation_matrix(second[3:7]) @ second[10:13]
+        speeds = speeds - second[7:10] - np.cross(turning, where - second[:3])
+        return float(np.abs(speeds @ normal).max())
 
     # -- motion between events -----------------------------------------------------------------------------
 
@@ -361,7 +388,7 @@ class Simulator:
                 mode = contact_mode(contacts, states[contacts.bodies], self._chatters(members))
                 if mode is None:
                     continue
-                island = _Island(ContactMotion(mode))
+                island = _Island(ContactMotion(mode), next_span=min(self._next_span[b] for b in members))
                 self._hold(island)
                 self._continue_island(island, states, members, starting=True)
             except ContactForceError as error:
@@ -437,7 +464,7 @@ class Simulator:
         """The next step of an island in its mode; a resting island stays where it is."""
         mode: ContactMode = island.motion.mode
         contacts = mode.contacts
-        packed = hold_closed(contacts, mode, states[contacts.bodies], starting)
+        packed = hold_closed(mode, states[contacts.bodies], starting)
         at_rest = is_at_rest(contacts, packed)
         if at_rest:
             packed[:, 7:13] = 0.0
@@ -446,8 +473,10 @@ class Simulator:
             coefficients[..., 0] = packed
         else:
             island.motion = ContactMotion(slip_now(mode, packed))
-            step = island.motion.step(packed, _LONGEST_PIECE, 2.0 * island.last_span)
-            island.last_span = step.span
+            step = island.motion.step(packed, _LONGEST_PIECE, island.next_span)
+            island.next_span = step.next_span
+            for body in contacts.bodies:
+                self._next_span[body] = island.next_span
             span, change, coefficients = step.span, step.change, step.coefficients
         island.change = change
         for row, body in enumerate(contacts.bodies):

@@ -29,12 +29,16 @@ CHATTER_TIME, CHATTER_CHANGES, CHATTER_SLIP = 1e-3, 4, 1e-4
 """[s], [changes of mode], [m/s] A contact that changes between slip and stick this often within this time, at
 slip this slow, is held for one short step. Friction does no work then, so no energy comes in."""
 
-SLOW_SLIP = 1e-3
-"""[m/s] Slip more than ten times faster has friction against it at every instant; slower slip keeps its
-direction over a step, because the equations are stiff there. Larger turns friction late, smaller is slow."""
+HELD_SLIP, HELD_TURN = 1e-4, 0.02
+"""[m/s], [rad] Slip slower than this keeps the direction of its friction over one step that turns it less than
+HELD_TURN, because the direction is singular at zero slip; faster slip has friction against it at every
+instant. Larger turns friction late, smaller takes more steps around every stop."""
 
 FORCE_MARGIN = 1e-9
 """[of the largest contact force] Slack before a negative normal force or a violated cone is an event."""
+
+FORCE_RANK = 1e-11
+"""[of the largest pivot or singular value] Contact forces below it are not determined by the motion."""
 
 ACCELERATION_MATCH = 1e-7
 """[m/s^2 per unit of the largest acceleration] Two contact modes that move bodies equally are one mode."""
