@@ -14,38 +14,46 @@ class Moment:
 
 
 def choose_moments(trajectory: Any, count: int = 6) -> list[Moment]:
-    """Choose `count` moments in order: start, impacts well apart in time, end, and times between them."""
+    """Choose `count` moments in order: start and end, impacts well apart in time and the motion after each."""
     if not isinstance(count, int) or count < 1:
         raise ValueError(f"moments must be a whole number of at least 1, got {count!r}")
     start, end = float(trajectory.start_time), float(trajectory.end_time)
-    numbers = impact_numbers(trajectory)
     if count == 1:
-        times = [end]
-    else:
-        times = [start, end]
-        impacts = [time for time in numbers if start < time < end]
-        if impacts and count > 2:
-            times.append(impacts[0])
-        while len(times) < count and any(time not in times for time in impacts):
-            times.append(max(impacts, key=lambda time: min(abs(time - chosen) for chosen in times)))
-        while len(times) < count:
-            times.sort()
-            gap = max(range(len(times) - 1), key=lambda index: times[index + 1] - times[index])
-            times.insert(gap + 1, (times[gap] + times[gap + 1]) / 2)
+        return [label_moment(trajectory, end)]
+    times = [start, end]
+    impacts = [time for time in impact_numbers(trajectory) if start < time < end]
+    following = dict(zip(impacts, [*impacts[1:], end], strict=False))
+    while len(times) < count and any(time not in times for time in impacts):
+        left = [time for time in impacts if time not in times]
+        chosen = left[0] if len(times) == 2 else max(left, key=lambda time: _distance(time, times))
+        times.append(chosen)
+        if len(times) < count:
+            times.append((chosen + following[chosen]) / 2)
+    while len(times) < count:
+        times.sort()
+        gap = max(range(len(times) - 1), key=lambda index: times[index + 1] - times[index])
+        times.insert(gap + 1, (times[gap] + times[gap + 1]) / 2)
     return [label_moment(trajectory, time) for time in sorted(times)]
 
 
+def _distance(time: float, times: list[float]) -> float:
+    return min(abs(time - other) for other in times)
+
+
 def label_moment(trajectory: Any, time: float) -> Moment:
-    """Label a time [s] with the impact that happens then, or as start or end."""
+    """Label a time [s] with the impact that happens then or was the last before, or as start or end."""
     start, end = float(trajectory.start_time), float(trajectory.end_time)
     words = [time_text(time, time_decimals(end - start))]
-    number = impact_numbers(trajectory).get(time)
-    if number is not None:
-        words.append(f"impact {number}")
+    numbers = impact_numbers(trajectory)
+    before = [number for impact, number in numbers.items() if impact < time]
+    if time in numbers:
+        words.append(f"impact {numbers[time]}")
     elif time == start:
         words.append("start")
     elif time == end:
         words.append("end")
+    elif before:
+        words.append(f"after impact {before[-1]}")
     return Moment(time, "   ".join(words))
 
 
