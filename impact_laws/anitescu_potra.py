@@ -11,9 +11,11 @@ from . import lcp_kernels
 from .impact_problem import ImpactProblem
 from .lcp import _STATUS, LcpStatus, enumerate_lcp_solutions
 from .outcome import ImpactOutcome, ImpactStatus, OutcomeSet
-from .tolerances import DISTINCT, ENUMERATION_UNKNOWNS
+from .tolerances import DISTINCT, ENUMERATION_UNKNOWNS, LCP_RESIDUAL
 
 Array = NDArray[np.float64]
+
+_AT_ONCE, _JOINING = 12, 4
 
 
 @dataclass(frozen=True)
@@ -50,12 +52,37 @@ class AnitescuPotra:
             raise ValueError(f"cone_edges must be at least 3, got {self.cone_edges}")
 
     def resolve(self, problem: ImpactProblem, rng: np.random.Generator | None = None) -> ImpactOutcome:
-        """The outcome Lemke's method finds; ``rng`` is not used. ``info`` holds pivots, restarts and
-        residual."""
-        directions, M, q = self._complementarity_problem(problem)
-        z, impulse = np.empty(q.size), np.empty(problem.u.size)
-        ended, pivots, restarts, residual = lcp_kernels.solve_lcp_kernel(M, q, z)
-        lcp_kernels.impulse_in_cones(z, problem.kernel_arrays()[2], directions, impulse)
+        """The outcome Lemke's method finds; ``rng`` is not used. ``info`` holds pivots, restarts, residual
+        and the number of contacts solved for.
+
+        Of more than a dozen contacts those join, a few at a time, that would still approach: a solution in
+        which the others keep apart without impulse solves the whole problem.
+        """
+        inertia, velocity, friction, _ = problem.kernel_arrays()
+        count, dim = problem.contact_count, problem.dim
+        impulse = np.zeros(velocity.size)
+        chosen = np.ones(count, dtype=np.bool_)
+        if count > _AT_ONCE:
+            chosen = np.zeros(count, dtype=np.bool_)
+            chosen[np.argsort(problem.approach_measure(), kind="stable")[:_JOINING]] = True
+        while True:
+            rows = np.repeat(chosen, dim)
+            directions, M, q = self._complementarity_problem(
+                np.ascontiguousarray(inertia[rows][:, rows]), velocity[rows], friction[chosen], dim
+            )
+            z, part = np.empty(q.size), np.empty(int(rows.sum()))
+            ended, pivots, restarts, residual = lcp_kernels.solve_lcp_kernel(M, q, z)
+            lcp_kernels.impulse_in_cones(z, friction[chosen], directions, part)
+            impulse[rows] = part
+            if chosen.all():
+                break
+            after = (velocity + inertia @ impulse)[::dim] / problem.kinetic_scale
+            worst = np.argsort(np.where(chosen, np.inf, after), kind="stable")[:_JOINING]
+            worst = worst[after[worst] < -LCP_RESIDUAL * float(np.abs(problem.approach_measure()).max())]
+            worst = worst[~chosen[worst]]
+            if not len(worst):
+                break
+            chosen[worst] = True
         status, message = ImpactStatus.RESOLVED, ""
         if _STATUS[ended] is LcpStatus.RAY:
             status, message = ImpactStatus.NO_SOLUTION, "Lemke's method ended on a ray"
@@ -70,7 +97,7 @@ class AnitescuPotra:
             ("simultaneous impact",),
             status,
             message,
-            {"pivots": pivots, "restarts": restarts, "residual": residual},
+            {"pivots": pivots, "restarts": restarts, "residual": residual, "contacts": int(chosen.sum())},
         )
 
     def outcomes(self, problem: ImpactProblem) -> OutcomeSet:
@@ -81,13 +108,13 @@ class AnitescuPotra:
         Impulses that give the same velocity count as one; of those, the first basis found is kept.
         """
         inertia, velocity, friction, _ = problem.kernel_arrays()
-        size = self._unknowns(problem)
+        size = self._unknowns(friction, problem.dim)
         if size > ENUMERATION_UNKNOWNS:
             raise ValueError(
                 f"outcomes enumerates at most {ENUMERATION_UNKNOWNS} unknowns, this problem has {size}: "
                 "use fewer contacts or cone edges, or resolve for one outcome"
             )
-        directions, M, q = self._complementarity_problem(problem)
+        directions, M, q = self._complementarity_problem(inertia, velocity, friction, problem.dim)
         impulses: list[Array] = []
         velocities: list[Array] = []
         for z in enumerate_lcp_solutions(M, q):
@@ -109,15 +136,16 @@ class AnitescuPotra:
             labels=tuple(tuple(np.flatnonzero(impulses[k][normal] > 0.0).tolist()) for k in order),
         )
 
-    def _unknowns(self, problem: ImpactProblem) -> int:
-        edges = len(edge_directions(problem.dim, self.cone_edges))
-        return problem.contact_count + (edges + 1) * int(np.count_nonzero(problem.friction))
+    def _unknowns(self, friction: Array, dim: int) -> int:
+        edges = len(edge_directions(dim, self.cone_edges))
+        return len(friction) + (edges + 1) * int(np.count_nonzero(friction))
 
-    def _complementarity_problem(self, problem: ImpactProblem) -> tuple[Array, Array, Array]:
+    def _complementarity_problem(
+        self, inertia: Array, velocity: Array, friction: Array, dim: int
+    ) -> tuple[Array, Array, Array]:
         """Edge directions, M and q of w = q + M z with z = (λ, β, σ)."""
-        inertia, velocity, friction, _ = problem.kernel_arrays()
-        directions = edge_directions(problem.dim, self.cone_edges)
-        size = self._unknowns(problem)
+        directions = edge_directions(dim, self.cone_edges)
+        size = self._unknowns(friction, dim)
         M, q = np.empty((size, size)), np.empty(size)
         lcp_kernels.assemble_impact_lcp(inertia, velocity, friction, directions, M, q)
         return directions, M, q

@@ -51,7 +51,7 @@ def turned_back(R, x, y, z):
 
 @kernel()
 def contact_rows(states, ends, geometry):
-    """Of each contact: Jacobian rows (3 nc, 6 m), acceleration bias d(Jv)/dt without accelerations, u, gap."""
+    """Of each contact: Jacobian rows (3 nc, 6 m), bias d(Jv)/dt without accelerations, u, gap."""
     m = states.shape[0]
     nc = ends.shape[0]
     J = np.zeros((3 * nc, 6 * m))
@@ -134,9 +134,7 @@ def contact_rows(states, ends, geometry):
                 mx, my, mz = cross(ex, ey, ez, qx, qy, qz)
                 J[i, q + 3], J[i, q + 4], J[i, q + 5] = -mx, -my, -mz
             u[i] = qx * ux + qy * uy + qz * uz
-            bias[i] = (
-                qx * (w1x - w2x) + qy * (w1y - w2y) + qz * (w1z - w2z) + dqx * ux + dqy * uy + dqz * uz
-            )
+            bias[i] = qx * (w1x - w2x) + qy * (w1y - w2y) + qz * (w1z - w2z) + dqx * ux + dqy * uy + dqz * uz
     return J, bias, u, gap
 
 
@@ -183,7 +181,7 @@ def mobility_rows(states, inertias, J):
 
 @kernel()
 def least_norm_solution(G, b):
-    """Solution of G x = b, of least norm and least residual where G (n, n) is singular; and whether it is not.
+    """Solution of G x = b, of least norm and residual where G (n, n) is singular; and whether it is not.
 
     Elimination with complete pivoting; where a pivot vanishes, the singular values by one-sided Jacobi
     rotations (Golub & Van Loan, Matrix Computations, section 8.6.3).
@@ -365,9 +363,7 @@ def motion_of_mode(states, ends, geometry, inertias, gravity, stick, direction, 
     J, bias, u, _ = contact_rows(unit, ends, geometry)
     a = free_accelerations(unit, inertias, gravity)
     rows = mobility_rows(unit, inertias, J)
-    acceleration, force, unique = mode_accelerations(
-        J, rows, bias, u, a, stick, direction, follows, friction
-    )
+    acceleration, force, unique = mode_accelerations(J, rows, bias, u, a, stick, direction, follows, friction)
     return acceleration, force, u, unique
 
 

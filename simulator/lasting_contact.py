@@ -21,7 +21,6 @@ from .tolerances import (
     ACCELERATION_MATCH,
     CHATTER_SLIP,
     CHATTER_TIME,
-    COLLOCATION_ACCURACY,
     HELD_SLIP,
     HELD_TURN,
     REST_ACCELERATION,
@@ -30,6 +29,7 @@ from .tolerances import (
 )
 
 _CONE_EDGES = 8
+_BEARING_CONTACTS = 8  # of one pair, to begin with
 _NODES = contact_kernels.NODES
 _LARGEST_STEP = 0.1
 _SMALLEST_STEP = 1e-10
@@ -128,6 +128,8 @@ class ContactMode:
     """Contacts that press, which stick or already slide, and the slip direction (nc, 2) of the others."""
 
     contacts: ContactSet
+    held: ContactPatch
+    """Every contact that stays closed, also those whose forces the others bear."""
     stick: NDArray[np.bool_]
     sliding: NDArray[np.bool_]
     direction: Array
@@ -191,7 +193,17 @@ def contact_mode(contacts: ContactSet, states: Array, forced: bool = False) -> C
 
     `forced` holds every contact that slips slower than CHATTER_SLIP.
     """
-    _, acceleration, normal_force, u = solve_accelerations(contacts, states)
+    everywhere, patch = contacts, contacts.patch
+    J, bias, _, _ = everywhere.rows(states)
+    bearing = _spread(patch)
+    while True:  # contacts left out join where the motion would close them
+        contacts = everywhere.chosen(bearing)
+        generalized, acceleration, normal_force, u = solve_accelerations(contacts, states)
+        elsewhere = (J @ generalized + bias)[0::3]
+        missed = ~bearing & (elsewhere < -ACCELERATION_MATCH * max(1.0, float(np.abs(elsewhere).max())))
+        if not missed.any():
+            break
+        bearing[np.argsort(np.where(missed, elsewhere, np.inf))[: min(4, int(missed.sum()))]] = True
     if not normal_force.any() or normal_force.max() <= 0.0:
         return None
     scale = max(float(np.linalg.norm(contacts.model.gravity)), float(np.abs(acceleration).max()), 1e-300)
@@ -210,11 +222,33 @@ def contact_mode(contacts: ContactSet, states: Array, forced: bool = False) -> C
     pressing = contacts.chosen(closed)
     stick, sliding, direction = stick[closed], sliding[closed], direction[closed]
     _make_exact(pressing, states, stick, sliding, direction)
-    return ContactMode(pressing, stick, sliding, direction, np.zeros(len(stick), dtype=bool), forced)
+    held = elsewhere <= tolerance
+    held[bearing] = closed
+    follows = np.zeros(len(stick), dtype=bool)
+    return ContactMode(pressing, patch.chosen(held), stick, sliding, direction, follows, forced)
+
+
+def _spread(patch: ContactPatch) -> NDArray[np.bool_]:
+    """Of every pair with many contacts the outermost ones, since more would not bear the load otherwise."""
+    chosen = np.ones(len(patch), dtype=bool)
+    for pair in np.unique(patch.bodies, axis=0):
+        members = np.flatnonzero((patch.bodies == pair).all(axis=1))
+        if len(members) <= _BEARING_CONTACTS:
+            continue
+        angles = 2 * np.pi * np.arange(_BEARING_CONTACTS) / _BEARING_CONTACTS
+        axes = np.outer(np.cos(angles), patch.tangent[members[0]])
+        axes += np.outer(np.sin(angles), patch.tangent2[members[0]])
+        chosen[members] = False
+        chosen[members[np.argmax(patch.point[members] @ axes.T, axis=0)]] = True
+    return chosen
 
 
 def _make_exact(
-    contacts: ContactSet, states: Array, stick: NDArray[np.bool_], sliding: NDArray[np.bool_], direction: Array
+    contacts: ContactSet,
+    states: Array,
+    stick: NDArray[np.bool_],
+    sliding: NDArray[np.bool_],
+    direction: Array,
 ) -> None:
     """Correct in place what the pyramid only guesses about contacts that start to slip.
 
@@ -358,7 +392,9 @@ class ContactMotion:
 
     def step(self, states: Array, span: float, guess: float = _LARGEST_STEP) -> ContactStep:
         """The longest accurate step of at most `span` and `guess`, cut where the mode ends."""
-        h = min(span, CHATTER_TIME if self.mode.forced else min(guess, _LARGEST_STEP), self._held_time(states))
+        h = min(
+            span, CHATTER_TIME if self.mode.forced else min(guess, _LARGEST_STEP), self._held_time(states)
+        )
         nodes = np.empty((_NODES, *states.shape))
         while True:
             iterations = contact_kernels.collocated_step(

@@ -447,7 +447,7 @@ class Simulator:
 
     def _hold(self, island: _Island) -> None:
         """Points and pairs whose gaps the contact mode keeps at zero are not looked for as impacts."""
-        patch = island.motion.mode.contacts.patch
+        patch = island.motion.mode.held
         for (a, b), point in zip(patch.bodies, patch.core_point, strict=True):
             pair = (int(a), int(b))
             if point >= 0:

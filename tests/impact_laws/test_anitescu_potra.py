@@ -68,3 +68,22 @@ def test_too_large_an_enumeration_is_refused():
 def test_bad_cone_edges_are_refused(edges, error):
     with pytest.raises(error, match="cone_edges"):
         AnitescuPotra(cone_edges=edges)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_many_contacts_are_solved_by_a_few_of_them(seed):
+    rng = np.random.default_rng(seed)
+    count = 60  # a disc that lands on its rim, tilted by its motion only
+    angles = 2 * np.pi * np.arange(count) / count
+    J = np.zeros((3 * count, 6))
+    for c, (x, y) in enumerate(zip(np.cos(angles), np.sin(angles), strict=True)):
+        J[3 * c : 3 * c + 3] = [[0, 0, 1, y, -x, 0], [1, 0, 0, 0, 0.2, -y], [0, 1, 0, -0.2, 0, x]]
+    velocity = rng.normal(size=6) - [0, 0, 3.0, 0, 0, 0]
+    problem = ImpactProblem.from_generalized(np.eye(6), J, velocity, friction=0.3)
+    outcome = AnitescuPotra().resolve(problem)
+    assert outcome.resolved
+    assert outcome.info["contacts"] < count
+    assert outcome.velocity[::3].min() > -1e-9
+    impulse = outcome.impulse.reshape(-1, 3)
+    assert (np.hypot(impulse[:, 1], impulse[:, 2]) <= 0.3 * impulse[:, 0] + 1e-12).all()
+    np.testing.assert_allclose(impulse[:, 0] * outcome.velocity[::3], 0.0, atol=1e-9)

@@ -2,9 +2,10 @@
 
 import math
 
-import carom
 import numpy as np
 import pytest
+
+import carom
 from carom.simulator import contact_kernels, kernels
 
 GRAVITY = 9.81
