@@ -270,7 +270,7 @@ def _settle_directions(
     J: Array, mobility: Array, bias: Array, a: Array, stick: NDArray[np.bool_], direction: Array,
     friction: Array, which: NDArray[np.int64],
 ) -> Array:  # fmt: skip
-    """Turn in place the directions of `which` contacts to where very slow slip turns; their slip accelerations.
+    """Turn in place the directions of `which` contacts to where very slow slip turns; slip accelerations.
 
     The direction of vanishing slip u obeys |u| d(angle)/dt = acceleration across it, so at no slip it has
     already reached an attracting root of that acceleration.
@@ -373,7 +373,7 @@ _TAIL = np.linalg.inv(np.polynomial.chebyshev.chebvander(2 * _S - 1, _NODES - 1)
 
 @dataclass(frozen=True, eq=False)
 class ContactStep:
-    """One step: coefficients (m, 13, TERMS), its span [s], what ends it (None: nothing), a span to try next."""
+    """One step: coefficients (m, 13, TERMS), span [s], what ends it (None: nothing), a span to try next."""
 
     coefficients: Array
     span: float

@@ -340,7 +340,7 @@ class Simulator:
     _accumulated_at = -math.inf
 
     def _closed_for_good(self, closing: ContactPatch, slow: float, states: Array) -> Array | None:
-        """States at the limit of an accumulation: no normal velocity at its `slow` contacts, nearest in energy.
+        """States at the limit of an accumulation: `slow` contacts without normal velocity, nearest in energy.
 
         A plastic impact would not do: a body that rocks from one contact to the other leaves each of them.
         Other contacts that this makes approach take a plastic impact; None where that has no solution.

@@ -30,8 +30,8 @@ CHATTER_TIME, CHATTER_CHANGES, CHATTER_SLIP = 1e-3, 4, 1e-4
 slip this slow, is held for one short step. Friction does no work then, so no energy comes in."""
 
 HELD_SLIP, HELD_TURN = 1e-4, 0.02
-"""[m/s], [rad] Slip slower than this keeps the direction of its friction over one step that turns it less than
-HELD_TURN, because the direction is singular at zero slip; faster slip has friction against it at every
+"""[m/s], [rad] Slip slower than this keeps the direction of its friction over one step that turns it less
+than HELD_TURN, because the direction is singular at zero slip; faster slip has friction against it at every
 instant. Larger turns friction late, smaller takes more steps around every stop."""
 
 FORCE_MARGIN = 1e-9

@@ -14,7 +14,7 @@ class Moment:
 
 
 def choose_moments(trajectory: Any, count: int = 6) -> list[Moment]:
-    """Choose `count` moments in order: start and end, impacts well apart in time and the motion after each."""
+    """Choose `count` moments in order: start, end, impacts well apart in time and the motion after each."""
     if not isinstance(count, int) or count < 1:
         raise ValueError(f"moments must be a whole number of at least 1, got {count!r}")
     start, end = float(trajectory.start_time), float(trajectory.end_time)
