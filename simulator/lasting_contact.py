@@ -355,7 +355,7 @@ def hold_closed(mode: ContactMode, states: Array, starting: bool) -> Array:
 
 
 def _collocation() -> tuple[Any, Any, Any]:
-    """Chebyshev-Lobatto nodes on [0, 1], integration matrix from 0, and matrix from values to powers."""
+    """Chebyshev-Lobatto nodes on [0, 1], integration matrix from 0, and Vandermonde matrix of powers."""
     s = 0.5 * (1.0 - np.cos(np.pi * np.arange(_NODES) / (_NODES - 1)))
     V = np.polynomial.chebyshev.chebvander(2 * s - 1, _NODES - 1)
     integrals = np.empty_like(V)
@@ -364,10 +364,10 @@ def _collocation() -> tuple[Any, Any, Any]:
         unit[k] = 1.0
         antiderivative = np.polynomial.chebyshev.chebint(unit, lbnd=-1)
         integrals[:, k] = 0.5 * np.polynomial.chebyshev.chebval(2 * s - 1, antiderivative)
-    return s, np.linalg.solve(V.T, integrals.T).T, np.linalg.inv(np.vander(s, _NODES, increasing=True))
+    return s, np.linalg.solve(V.T, integrals.T).T, np.vander(s, _NODES, increasing=True)
 
 
-_S, _INTEGRATE, _TO_POWERS = _collocation()
+_S, _INTEGRATE, _POWERS = _collocation()
 _TAIL = np.linalg.inv(np.polynomial.chebyshev.chebvander(2 * _S - 1, _NODES - 1))[-2:]
 
 
@@ -408,7 +408,7 @@ class ContactMotion:
                     "motion in contact could not be integrated: its equations are singular here"
                 )
         coefficients = np.zeros((*states.shape, kernels.TERMS))
-        powers = _TO_POWERS @ nodes.reshape(_NODES, -1)
+        powers = np.linalg.solve(_POWERS, nodes.reshape(_NODES, -1))
         scale = h ** -np.arange(_NODES, dtype=float)
         coefficients[..., :_NODES] = np.moveaxis(
             (powers * scale[:, None]).reshape(_NODES, *states.shape), 0, -1

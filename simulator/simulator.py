@@ -342,14 +342,18 @@ class Simulator:
     def _closed_for_good(self, closing: ContactPatch, slow: float, states: Array) -> Array | None:
         """States at the limit of an accumulation: `slow` contacts without normal velocity, nearest in energy.
 
-        A plastic impact would not do: a body that rocks from one contact to the other leaves each of them.
-        Other contacts that this makes approach take a plastic impact; None where that has no solution.
+        Where friction acts, slip of the size of the bounces has vanished with them. A plastic impact would not
+        do: a body that rocks from one contact to the other leaves each of them. Other contacts that this makes
+        approach take a plastic impact; None where that has no solution.
         """
         jacobian, inverse_mass, velocity, moving = contact_jacobian(self.model, closing, states)
-        normal = jacobian[0::3]
-        normal = normal[np.abs(normal @ velocity) <= slow]
-        push = normal @ inverse_mass
-        impulse = np.linalg.lstsq(normal @ push.T, -normal @ velocity, rcond=1e-11)[0]
+        speeds = np.abs(jacobian @ velocity).reshape(-1, 3)
+        friction, _ = self._coefficients(closing)
+        closes = speeds[:, 0] <= slow
+        sticks = closes & (friction > 0.0) & (speeds[:, 1:].max(axis=1) <= 10.0 * slow)
+        rows = jacobian[np.stack([closes, sticks, sticks], axis=1).ravel()]
+        push = rows @ inverse_mass
+        impulse = np.linalg.lstsq(rows @ push.T, -rows @ velocity, rcond=1e-11)[0]
         settled = self._with_velocity(states, moving, velocity + push.T @ impulse)
         patch, _ = self._patch_around((int(closing.bodies[0, 0]), int(closing.bodies[0, 1])), settled)
         jacobian, inverse_mass, velocity, moving = contact_jacobian(self.model, patch, settled)
