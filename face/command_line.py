@@ -396,7 +396,11 @@ def _simulate(scene: "Scene", law: "ImpactLaw", seed: int, out: Path, duration: 
         if not known:
             out.unlink(missing_ok=True)
         raise BadInput(str(error)) from None
-    trajectory = simulator.run(duration, progress=True)
+    try:
+        trajectory = simulator.run(duration, progress=True)
+    except BaseException:
+        _complain(f"cut off at t = {simulator.time:g} s; {out} holds the run up to there", ENDED_BADLY)
+        raise
     elapsed = clock.perf_counter() - start
     _say_table(
         ["run", f"{law.name}, seed {seed}"], [*_summary(trajectory), ["wall time", f"{elapsed:.2f} s"]]

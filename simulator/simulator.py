@@ -40,6 +40,7 @@ from .trajectory import RunStatus, Trajectory
 
 _LONGEST_PIECE = 4.0
 _EVENTS_WITHOUT_PROGRESS = 200
+_RENEWALS_WITHOUT_EVENT = 100_000
 
 
 @dataclass(eq=False)
@@ -143,8 +144,14 @@ class Simulator:
     def step_event(self) -> Event | None:
         """Advance to just after the next event and return it; None where nothing will happen any more."""
         known = len(self.trajectory._events)
+        renewals = 0
         while not self._at_rest() and len(self.trajectory._events) == known and self._can_go_on():
+            if all(self._never_meet(pair) for pair in self._pairs):
+                break
             self._advance(math.inf)
+            renewals += 1
+            if renewals > _RENEWALS_WITHOUT_EVENT:
+                self._fail(RunStatus.NO_PROGRESS, f"no event by t = {self.time:g} s")
         return self.trajectory._events[-1] if len(self.trajectory._events) > known else None
 
     def run(self, until: float, *, progress: bool = False, stop_at_rest: bool = True) -> Trajectory:
@@ -156,6 +163,7 @@ class Simulator:
         if not (math.isfinite(until) and until >= self.time):
             raise ValueError(f"until: expected a finite time of at least {self.time:g} s, got {until!r}")
         bar = _Progress(self.time, until) if progress else None
+        whole = False
         try:
             while self.time < until and self._can_go_on():
                 if stop_at_rest and self._at_rest():
@@ -163,10 +171,11 @@ class Simulator:
                 self._advance(until)
                 if bar:
                     bar.show(self.time, len(self.trajectory._events))
+            whole = True
         finally:
             if bar:
                 bar.close()
-            self._finish(until)
+            self._finish(until, whole)
         return self.trajectory
 
     # -- the loop ------------------------------------------------------------------------------------------
@@ -576,6 +585,27 @@ class Simulator:
             self._fail(RunStatus.NO_PROGRESS, f"the search for the next impact of pair {pair} did not end")
         return self.time + found
 
+    def _never_meet(self, pair: Pair) -> bool:
+        """Whether two bodies in free flight can be seen to stay apart for all time."""
+        a, b = pair
+        first, second = self._motions[a], self._motions[b]
+        if first.island is not None or second.island is not None:
+            return False
+        states = self._states()
+        here, there = states[a], states[b]
+        fall = self.model.gravity * (float(self.model.movable[a]) - float(self.model.movable[b]))
+        plane = self.model.planes[b]
+        if plane is not None:
+            normal, offset = plane
+            gap = float(normal @ here[:3]) - offset - self.model.size[a]
+            return _stays_positive(gap, float(normal @ here[7:10]), 0.5 * float(normal @ fall))
+        if fall.any():
+            return False
+        apart, relative = here[:3] - there[:3], here[7:10] - there[7:10]
+        square = float(relative @ relative)
+        nearest = apart - relative * (min(0.0, float(apart @ relative)) / square if square > 0.0 else 0.0)
+        return float(np.linalg.norm(nearest)) > self.model.size[a] + self.model.size[b]
+
     def _bounding_spheres_stay_apart(self, pair: Pair, span: float) -> bool:
         """Whether two bodies cannot meet within `span` whatever way they turn."""
         a, b = pair
@@ -618,16 +648,17 @@ class Simulator:
         self.trajectory.status = status
         self.trajectory.message = f"{message}. {status.advice}"
 
-    def _finish(self, until: float) -> None:
+    def _finish(self, until: float, whole: bool) -> None:
         trajectory = self.trajectory
         resting = self._at_rest()
         trajectory.end_time = max(self.time, trajectory.rest_time or 0.0) if resting else self.time
         trajectory.end_time = min(max(trajectory.end_time, trajectory.start_time), max(until, self.time))
         if trajectory.status in (RunStatus.UNFINISHED, RunStatus.REACHED_END, RunStatus.AT_REST):
-            trajectory.status = RunStatus.AT_REST if resting else RunStatus.REACHED_END
+            ended = RunStatus.AT_REST if resting else RunStatus.REACHED_END
+            trajectory.status = ended if whole else RunStatus.UNFINISHED
             trajectory.message = trajectory.status.advice
         if self._recorder:
-            self._recorder.flush(final=True)
+            self._recorder.flush(final=whole)
 
     def _add_event(self, event: Event) -> None:
         self.trajectory.add_event(event)
@@ -655,6 +686,13 @@ class Simulator:
         ]
         if ignored:
             self.trajectory.remarks.append(f"the law {self.law.name} ignores {' and '.join(ignored)}")
+
+
+def _stays_positive(value: float, rate: float, half_curvature: float) -> bool:
+    """Whether value + rate t + half_curvature t^2 > 0 for all t >= 0."""
+    if value <= 0.0 or half_curvature < 0.0 or (half_curvature == 0.0 and rate < 0.0):
+        return False
+    return rate >= 0.0 or rate * rate < 4.0 * half_curvature * value
 
 
 class _Progress:

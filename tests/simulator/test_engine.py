@@ -9,7 +9,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from carom import Body, HalfSpace, Material, RunStatus, Scene, SequentialReflection, Simulator, Sphere
+from carom import (
+    AnitescuPotra,
+    Body,
+    HalfSpace,
+    Material,
+    RunStatus,
+    Scene,
+    SequentialReflection,
+    Simulator,
+    Sphere,
+    Trajectory,
+)
 from carom.compiled import kernel
 
 ROOT = Path(__file__).parents[2]
@@ -148,3 +159,27 @@ def test_edit_of_a_callee_reaches_cached_callers_in_other_files(tmp_path):
     tolerances = package / "simulator" / "tolerances.py"
     tolerances.write_text(tolerances.read_text() + "\n# changed\n")
     assert probe()[0] != edited
+
+
+@pytest.mark.parametrize("floor", [False, True])
+def test_no_next_event_where_nothing_can_meet(floor):
+    scene = Scene(gravity=(0, 0, 0) if floor else (0, 0, -9.81))
+    if floor:
+        scene.add(Body(HalfSpace((0, 0, 1)), fixed=True))
+    scene.add(Body(Sphere(0.1), density=1.0, position=(0, 0, 1), velocity=(0, 0, 1)))
+    assert Simulator(scene, SequentialReflection()).step_event() is None
+
+
+def test_a_run_cut_off_by_an_error_is_not_called_finished(tmp_path):
+    class Broken(AnitescuPotra):
+        def resolve(self, problem, rng=None):
+            raise RuntimeError("broken law")
+
+    scene = Scene()
+    scene.add(Body(HalfSpace((0, 0, 1)), fixed=True))
+    scene.add(Body(Sphere(0.1), density=1.0, position=(0, 0, 1)))
+    simulator = Simulator(scene, Broken(), record=tmp_path / "run.h5")
+    with pytest.raises(RuntimeError, match="broken law"):
+        simulator.run(5.0)
+    assert simulator.trajectory.status is RunStatus.UNFINISHED
+    assert Trajectory.load(tmp_path / "run.h5").status is RunStatus.UNFINISHED
