@@ -351,9 +351,9 @@ class Simulator:
     def _closed_for_good(self, closing: ContactPatch, slow: float, states: Array) -> Array | None:
         """States at the limit of an accumulation: `slow` contacts without normal velocity, nearest in energy.
 
-        Where friction acts, slip of the size of the bounces has vanished with them. A plastic impact would not
-        do: a body that rocks from one contact to the other leaves each of them. Other contacts that this makes
-        approach take a plastic impact; None where that has no solution.
+        Where friction acts, slip of the size of the bounces has vanished with them. A plastic impact would
+        not do: a body that rocks from one contact to the other leaves each of them. Other contacts that this
+        makes approach take a plastic impact; None where that has no solution.
         """
         jacobian, inverse_mass, velocity, moving = contact_jacobian(self.model, closing, states)
         speeds = np.abs(jacobian @ velocity).reshape(-1, 3)

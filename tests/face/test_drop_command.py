@@ -107,7 +107,8 @@ def test_interrupted_drop_says_so_and_keeps_its_recording(capsys, monkeypatch):
     raise_at_second_impact(monkeypatch, KeyboardInterrupt())
     assert main(["drop", "--seed", "3", "--no-view"]) == 1
     said = capsys.readouterr().err
-    assert said.startswith("carom: cut off at t = ") and said.endswith("\ncarom: interrupted\n")
+    assert said.startswith("carom: cut off at t = ")
+    assert said.endswith("\ncarom: interrupted\n")
     check_recording_up_to_the_second_impact()
 
 
