@@ -1,5 +1,6 @@
 """Linear complementarity problems: w = q + M z, w >= 0, z >= 0, w·z = 0."""
 
+import math
 from dataclasses import dataclass
 from enum import Enum
 
@@ -67,9 +68,19 @@ def solve_lcp(M: ArrayLike, q: ArrayLike) -> LcpSolution:
     Pang & Stone, The Linear Complementarity Problem, section 4.4.
     """
     matrix, vector = _checked(M, q)
+    if vector.size == 1:
+        return _one_unknown(float(matrix[0, 0]), float(vector[0]))
     z = np.empty(vector.size)
     status, pivots, restarts, residual = lcp_kernels.solve_lcp_kernel(matrix, vector, z)
     return LcpSolution(z, vector + matrix @ z, _STATUS[status], pivots, residual, restarts)
+
+
+def _one_unknown(m: float, q: float) -> LcpSolution:
+    """The closed form, so that a single contact never waits for Lemke's method to be compiled."""
+    z = 0.0 if q >= 0.0 else (-q / m if m > 0.0 else math.inf)
+    if math.isinf(z):
+        return LcpSolution(np.zeros(1), np.array([q]), LcpStatus.RAY, 0, 1.0)
+    return LcpSolution(np.array([z]), np.array([q + m * z]), LcpStatus.SOLVED, int(z > 0.0), 0.0)
 
 
 def enumerate_lcp_solutions(M: ArrayLike, q: ArrayLike) -> Array:

@@ -172,3 +172,19 @@ def test_answers_repeat_bit_for_bit():
         M, q = np.empty((size, size)), np.empty(size)
         lcp_kernels.assemble_impact_lcp(W, u, friction, directions, M, q)
         assert np.array_equal(solve_lcp(M, q).z, solve_lcp(M.copy(), q.copy()).z)
+
+
+@pytest.mark.parametrize(
+    ("m", "q", "z"),
+    [(2.0, -3.0, 1.5), (2.0, 1.0, 0.0), (0.0, 1.0, 0.0), (-1.0, 1.0, 0.0), (1e-300, -1e-300, 1.0)],
+)
+def test_one_unknown_in_closed_form(m, q, z):
+    solution = solve_lcp([[m]], [q])
+    assert solution.solved
+    assert solution.z[0] == pytest.approx(z)
+    assert abs(min(solution.z[0], solution.w[0])) <= 1e-15
+
+
+@pytest.mark.parametrize("m", [0.0, -1.0])
+def test_one_unknown_without_a_solution_is_a_ray(m):
+    assert solve_lcp([[m]], [-1.0]).status is LcpStatus.RAY
