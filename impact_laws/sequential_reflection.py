@@ -7,9 +7,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from . import lcp_kernels, reflection_kernels
+from . import reflection_kernels
 from .impact_problem import ImpactProblem
 from .law import generator_of
+from .lcp import LcpStatus, solve_lcp
 from .outcome import ImpactOutcome, ImpactStatus
 
 Array = NDArray[np.float64]
@@ -91,10 +92,14 @@ class SequentialReflection:
         elastic = bool(restitution.min() == 1.0)
         plastic_impulse, overall = np.zeros(count), 1.0
         if not elastic and problem.approaching().any():
-            ended, _, _, residual = lcp_kernels.solve_lcp_kernel(normal_inertia, before, plastic_impulse)
-            if ended != lcp_kernels.SOLVED:
-                status = ImpactStatus.NO_SOLUTION if ended == lcp_kernels.RAY else ImpactStatus.INACCURATE
-                message = f"the plastic impact has no accurate solution, scaled residual {residual:.3g}"
+            plastic = solve_lcp(normal_inertia, before)
+            plastic_impulse = plastic.z
+            if not plastic.solved:
+                no_solution = plastic.status is LcpStatus.RAY
+                status = ImpactStatus.NO_SOLUTION if no_solution else ImpactStatus.INACCURATE
+                message = (
+                    f"the plastic impact has no accurate solution, scaled residual {plastic.residual:.3g}"
+                )
             overall = _overall_restitution(before, plastic_impulse, restitution)
 
         stages, sequence = np.zeros((0, count)), np.empty(0, dtype=np.int64)

@@ -154,6 +154,12 @@ def solve_accelerations(contacts: ContactSet, states: Array) -> tuple[Array, Arr
     mu = contacts.friction
     sliding = (slip > SLIP_SPEED) & (mu > 0)
     sticky = np.flatnonzero(~sliding & (mu > 0))
+    drift = J @ a + bias
+    if nc == 1 and len(sticky):  # one contact that sticks needs no search
+        force: Array = np.linalg.solve(J @ mobility.T, -drift)
+        if drift[0] < 0.0 and math.hypot(force[1], force[2]) <= mu[0] * force[0]:
+            generalized = a + mobility.T @ force
+            return generalized, J @ generalized + bias, force[:1], u
     force_n = N.copy()
     for c in np.flatnonzero(sliding):
         force_n[c] -= mu[c] * (u[3 * c + 1] * T1[c] + u[3 * c + 2] * T2[c]) / slip[c]
@@ -170,7 +176,6 @@ def solve_accelerations(contacts: ContactSet, states: Array) -> tuple[Array, Arr
     M[nc : nc + nb, nc + nb :] = E
     M[nc + nb :, nc : nc + nb] = -E.T
     M[nc + nb + np.arange(ns), sticky] = mu[sticky]
-    drift = J @ a + bias
     q = np.concatenate([drift[0::3], edges @ drift, np.zeros(ns)])
     magnitude = float(np.abs(q).max(initial=0.0))
     if magnitude == 0.0:
