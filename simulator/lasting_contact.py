@@ -156,7 +156,7 @@ def solve_accelerations(contacts: ContactSet, states: Array) -> tuple[Array, Arr
     sticky = np.flatnonzero(~sliding & (mu > 0))
     drift = J @ a + bias
     if nc == 1 and len(sticky):  # one contact that sticks needs no search
-        force: Array = np.linalg.solve(J @ mobility.T, -drift)
+        force = np.asarray(np.linalg.solve(J @ mobility.T, -drift), dtype=float)
         if drift[0] < 0.0 and math.hypot(force[1], force[2]) <= mu[0] * force[0]:
             generalized = a + mobility.T @ force
             return generalized, J @ generalized + bias, force[:1], u
