@@ -213,24 +213,31 @@ def contact_mode(contacts: ContactSet, states: Array, forced: bool = False) -> C
         return None
     scale = max(float(np.linalg.norm(contacts.model.gravity)), float(np.abs(acceleration).max()), 1e-300)
     tolerance = ACCELERATION_MATCH * scale
-    closed = (acceleration[0::3] <= tolerance) | (normal_force > 0.0)
     slip = np.hypot(u[1::3], u[2::3])
     starting = np.hypot(acceleration[1::3], acceleration[2::3])
     sliding = slip > (CHATTER_SLIP if forced else SLIP_SPEED)
     stick = ~sliding & ((starting <= tolerance) | forced) & (contacts.friction > 0)
-    direction = np.zeros((len(closed), 2))
+    direction = np.zeros((len(stick), 2))
     for c in np.flatnonzero(~stick):
         if sliding[c]:
             direction[c] = u[3 * c + 1 : 3 * c + 3] / slip[c]
         elif starting[c] > 0.0:
             direction[c] = acceleration[3 * c + 1 : 3 * c + 3] / starting[c]
-    pressing = contacts.chosen(closed)
-    stick, sliding, direction = stick[closed], sliding[closed], direction[closed]
-    _make_exact(pressing, states, stick, sliding, direction)
-    held = elsewhere <= tolerance
-    held[bearing] = closed
-    follows = np.zeros(len(stick), dtype=bool)
-    return ContactMode(pressing, patch.chosen(held), stick, sliding, direction, follows, forced)
+
+    def mode_of(closed: NDArray[np.bool_], limit: float) -> ContactMode:
+        pressing = contacts.chosen(closed)
+        sticks, slides, along = stick[closed], sliding[closed], direction[closed]
+        _make_exact(pressing, states, sticks, slides, along)
+        held = elsewhere <= limit
+        held[bearing] = closed | (acceleration[0::3] <= limit)
+        follows = np.zeros(len(sticks), dtype=bool)
+        return ContactMode(pressing, patch.chosen(held), sticks, slides, along, follows, forced)
+
+    mode = mode_of((acceleration[0::3] <= tolerance) | (normal_force > 0.0), tolerance)
+    if ContactMotion(slip_now(mode, states))._ended(states) is EventKind.LIFT_OFF:
+        # a contact that only just closes would be pulled: only those that press, as the LCP found them
+        mode = mode_of(normal_force > 0.0, 1e-4 * tolerance)
+    return mode
 
 
 def _spread(patch: ContactPatch) -> NDArray[np.bool_]:

@@ -160,3 +160,12 @@ def test_second_run_is_equal_bit_for_bit(drop):
     for one, other in zip(first.events, second.events, strict=True):
         if one.outcome is not None:
             assert np.array_equal(one.outcome.impulse, other.outcome.impulse)
+
+
+@pytest.mark.parametrize("seed", [24, 41, 56])
+def test_drops_whose_contacts_just_closed_come_to_rest(seed):
+    """Contacts that neither press nor leave once made a mode end at the instant it began, for ever."""
+    mesh = load_dropped_mesh(shipped_mesh())
+    trajectory = Simulator(drop_scene([mesh], height=0.5, seed=seed), AnitescuPotra(), seed=seed).run(10.0)
+    assert trajectory.status is RunStatus.AT_REST
+    assert len(trajectory.events) < 1000
