@@ -37,6 +37,7 @@ _ROOM_OF_NAME = {
             "ImpactStatus",
             "OutcomeSet",
             "SequentialReflection",
+            "StrongeCoulomb",
         ),
         "impact_laws",
     ),

@@ -9,6 +9,7 @@ from .law import ImpactLaw, law_by_name, law_names
 from .lcp import LcpSolution, LcpStatus, enumerate_lcp_solutions, solve_lcp
 from .outcome import ImpactOutcome, ImpactPath, ImpactStatus, OutcomeSet
 from .sequential_reflection import SequentialReflection
+from .stronge_coulomb import StrongeBatch, StrongeCoulomb
 
 __all__ = [
     "AnitescuPotra",
@@ -21,6 +22,8 @@ __all__ = [
     "LcpStatus",
     "OutcomeSet",
     "SequentialReflection",
+    "StrongeBatch",
+    "StrongeCoulomb",
     "enumerate_lcp_solutions",
     "law_by_name",
     "law_names",

@@ -45,6 +45,7 @@ class ImpactLaw(Protocol):
 _LAWS = {
     "anitescu-potra": ("anitescu_potra", "AnitescuPotra"),
     "sequential-reflection": ("sequential_reflection", "SequentialReflection"),
+    "stronge-coulomb": ("stronge_coulomb", "StrongeCoulomb"),
 }
 
 

@@ -15,7 +15,7 @@ from .outcome import ImpactOutcome, ImpactStatus
 
 Array = NDArray[np.float64]
 
-_ORDERS = {
+ORDERS = {
     "most_approaching": reflection_kernels.MOST_APPROACHING,
     "least_approaching": reflection_kernels.LEAST_APPROACHING,
     "cyclic": reflection_kernels.VISITS,
@@ -55,22 +55,7 @@ class SequentialReflection:
     honours_restitution: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if isinstance(self.order, str):
-            if self.order not in _ORDERS:
-                raise ValueError(
-                    f"order must be one of {', '.join(_ORDERS)} or a sequence of contact indices, "
-                    f"got {self.order!r}"
-                )
-        else:
-            try:
-                visits = tuple(self.order)
-            except TypeError:
-                raise TypeError(
-                    f"order must be a word or a sequence of contact indices, got {self.order!r}"
-                ) from None
-            if not all(isinstance(i, int | np.integer) and not isinstance(i, bool) for i in visits):
-                raise TypeError(f"order must hold contact indices, got {self.order!r}")
-            object.__setattr__(self, "order", tuple(int(i) for i in visits))
+        object.__setattr__(self, "order", checked_order(self.order))
         if isinstance(self.max_reflections, bool) or not isinstance(self.max_reflections, int | np.integer):
             raise TypeError(f"max_reflections must be an integer of at least 1, got {self.max_reflections!r}")
         if self.max_reflections < 1:
@@ -86,7 +71,6 @@ class SequentialReflection:
         dim, count = problem.dim, problem.contact_count
         normal_inertia = np.ascontiguousarray(inertia[::dim, ::dim])
         before = np.ascontiguousarray(velocity[::dim])
-        visits = self._visits(count)
         status, message = ImpactStatus.RESOLVED, ""
 
         elastic = bool(restitution.min() == 1.0)
@@ -108,7 +92,7 @@ class SequentialReflection:
             sequence = np.empty(self.max_reflections, dtype=np.int64)
             after = before.copy()
             seed = int(generator_of(rng).integers(1, 2**31 - 1)) if self.order == "random" else 1
-            kind = _ORDERS[self.order] if isinstance(self.order, str) else reflection_kernels.VISITS
+            kind, visits = visits_of(self.order, count)
             made, ended = reflection_kernels.reflect(
                 normal_inertia,
                 after,
@@ -144,14 +128,33 @@ class SequentialReflection:
             {"sequence": tuple(sequence.tolist()), "restitution": overall, "mixing": mixing},
         )
 
-    def _visits(self, count: int) -> NDArray[np.int64]:
-        if isinstance(self.order, str):
-            return np.arange(count)
-        if set(self.order) != set(range(count)):
+
+def checked_order(order: str | Sequence[int]) -> str | tuple[int, ...]:
+    """An order of contacts as laws keep it, or an error that names the field."""
+    if isinstance(order, str):
+        if order not in ORDERS:
             raise ValueError(
-                f"order must name every contact from 0 to {count - 1} and no other, got {list(self.order)}"
+                f"order must be one of {', '.join(ORDERS)} or a sequence of contact indices, got {order!r}"
             )
-        return np.array(self.order, dtype=np.int64)
+        return order
+    try:
+        visits = tuple(order)
+    except TypeError:
+        raise TypeError(f"order must be a word or a sequence of contact indices, got {order!r}") from None
+    if not all(isinstance(i, int | np.integer) and not isinstance(i, bool) for i in visits):
+        raise TypeError(f"order must hold contact indices, got {order!r}")
+    return tuple(int(i) for i in visits)
+
+
+def visits_of(order: str | Sequence[int], count: int) -> tuple[int, NDArray[np.int64]]:
+    """The kernels' code of an order of `count` contacts, and the visits it makes."""
+    if isinstance(order, str):
+        return ORDERS[order], np.arange(count)
+    if set(order) != set(range(count)):
+        raise ValueError(
+            f"order must name every contact from 0 to {count - 1} and no other, got {list(order)}"
+        )
+    return reflection_kernels.VISITS, np.array(order, dtype=np.int64)
 
 
 def _stages(N: Array, before: Array, sequence: NDArray[np.int64]) -> tuple[Array, list[str]]:

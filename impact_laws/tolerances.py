@@ -89,3 +89,23 @@ ENUMERATION_FEASIBLE = 1e-9
 DISTINCT = 1e-7
 """Two solutions or outcomes are one when every component differs by less than this, relative to the
 largest."""
+
+STRONGE_TAYLOR = 1e-15
+"""Size of the last two Taylor terms of slip, relative to slip, at which a step of the Stronge law ends.
+Larger: impulses lose digits. Smaller: more steps for rounding."""
+
+STRONGE_TAIL = 1e-15
+"""Error of the closed form of the last approach to a stop, relative to the smallest possible normal impulse.
+Larger: impulses of impacts that stick lose digits. Smaller: more steps before a stop."""
+
+STRONGE_SINGULAR = 1e-13
+"""Determinant of the tangential block over its squared trace below which it counts as singular, and share of
+W_nn below which a normal velocity counts as stuck. Larger: nearly planar contacts are solved as planar.
+Smaller: rounding decides the direction of sticking."""
+
+STRONGE_STEPS = 1000
+"""Steps of one impact before the law gives up with a status. A usual impact takes ten."""
+
+STRONGE_JAMMED = 1e-12
+"""Share of the approach velocity that counts as none left where a contact without normal mobility has
+stopped. Larger: slow remains are dropped. Smaller: rounding of a stop reads as approach that never returns."""

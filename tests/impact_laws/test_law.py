@@ -14,6 +14,7 @@ from carom.impact_laws import (
     ImpactProblem,
     ImpactStatus,
     SequentialReflection,
+    StrongeCoulomb,
     law_by_name,
     law_names,
 )
@@ -25,8 +26,18 @@ LAWS = [
     SequentialReflection(order="least_approaching"),
     SequentialReflection(order="cyclic"),
     SequentialReflection(order="random"),
+    StrongeCoulomb(),
+    StrongeCoulomb(order="cyclic"),
+    StrongeCoulomb(order="random"),
 ]
 KINDS = ["regular", "rank_deficient", "badly_scaled", "duplicated"]
+
+
+# One contact after the other may jam without mobility of its own, or take very many impacts.
+EXCUSED = {
+    "rank_deficient": {ImpactStatus.NO_SOLUTION, ImpactStatus.RENEWED_COMPRESSION},
+    "badly_scaled": {ImpactStatus.NOT_TERMINATED, ImpactStatus.RENEWED_COMPRESSION},
+}
 
 
 @pytest.mark.parametrize("law", LAWS, ids=repr)
@@ -34,9 +45,14 @@ KINDS = ["regular", "rank_deficient", "badly_scaled", "duplicated"]
 @pytest.mark.parametrize("dim", [2, 3])
 def test_contract(law, kind, dim, random_problem):
     rng = np.random.default_rng([KINDS.index(kind), dim])
+    excused = 0
     for _ in range(60):
         problem = random_problem(rng, kind, dim)
         outcome = law.resolve(problem, np.random.default_rng(1))
+        if isinstance(law, StrongeCoulomb) and outcome.status in EXCUSED.get(kind, ()):
+            excused += 1
+            assert outcome.message
+            continue
         assert outcome.status is ImpactStatus.RESOLVED, outcome.message
         impulse = outcome.impulse
         # momentum, exactly
@@ -72,6 +88,7 @@ def test_contract(law, kind, dim, random_problem):
             rtol=1e-9,
             atol=1e-9 * np.abs(path.velocity).max(),
         )
+    assert excused <= 12
 
 
 @pytest.mark.parametrize("law", LAWS, ids=repr)
@@ -110,7 +127,9 @@ def test_laws_are_frozen_dataclasses_of_the_protocol(law):
 
 
 def test_unknown_names_list_the_laws():
-    with pytest.raises(ValueError, match="anitescu-potra, sequential-reflection, got 'newton'"):
+    with pytest.raises(
+        ValueError, match="anitescu-potra, sequential-reflection, stronge-coulomb, got 'newton'"
+    ):
         law_by_name("newton")
     assert law_by_name("anitescu-potra", cone_edges=6) == AnitescuPotra(6)
 

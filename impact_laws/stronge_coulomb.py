@@ -1,0 +1,217 @@
+"""Impacts at one contact with Coulomb friction and energetic restitution, several contacts one by one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from . import stronge_kernels
+from .impact_problem import ImpactProblem, _real_array
+from .law import generator_of
+from .outcome import ImpactOutcome, ImpactStatus
+from .sequential_reflection import checked_order, visits_of
+
+Array = NDArray[np.float64]
+
+_LETTERS = {
+    stronge_kernels.COMPRESSION_ENDS: "c",
+    stronge_kernels.SLIP_STOPS: "s",
+    stronge_kernels.RESTITUTION_ENDS: "r",
+}
+_LABELS = {
+    stronge_kernels.COMPRESSION_ENDS: "compression ends",
+    stronge_kernels.SLIP_STOPS: "slip stops",
+    stronge_kernels.RESTITUTION_ENDS: "restitution ends",
+}
+_STATUS = {
+    stronge_kernels.RESOLVED: (ImpactStatus.RESOLVED, ""),
+    stronge_kernels.NEVER_RETURNS: (
+        ImpactStatus.NO_SOLUTION,
+        "friction turns slip so that the normal velocity never returns: W_nn - mu |d| > 0 fails along the path",
+    ),
+    stronge_kernels.RENEWED_COMPRESSION: (
+        ImpactStatus.RENEWED_COMPRESSION,
+        "the normal velocity turns back into approach before the restitution energy is returned",
+    ),
+    stronge_kernels.JAMS: (
+        ImpactStatus.NO_SOLUTION,
+        "the contact jams: it sticks without normal mobility, so no compression work can be returned",
+    ),
+    stronge_kernels.STEP_LIMIT: (ImpactStatus.NOT_TERMINATED, "slip was not resolved within the step limit"),
+    stronge_kernels.TOO_MANY: (ImpactStatus.NOT_TERMINATED, "a contact still approaches after all impacts"),
+    stronge_kernels.IMMOVABLE: (ImpactStatus.NO_SOLUTION, "a contact between immovable bodies approaches"),
+}
+
+
+@dataclass(frozen=True)
+class StrongeBatch:
+    """Outcomes of many single contacts.
+
+    impulse, velocity : (n, 3), (normal, tangent, tangent2), [N s] and [m/s]
+    resolved : (n,) booleans
+    sequence : (n,) strings such as "csr"
+    status : (n,) ImpactStatus
+    """
+
+    impulse: Array
+    velocity: Array
+    resolved: NDArray[np.bool_]
+    _codes: NDArray[np.int64]
+    _status: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.impulse)
+
+    @property
+    def sequence(self) -> NDArray[np.str_]:
+        """Events of each impact in their order."""
+        distinct, index = np.unique(self._codes, return_inverse=True)
+        words = ["".join(_LETTERS[int(digit)] for digit in str(code) if digit != "0") for code in distinct]
+        return np.array(words, dtype="<U3")[index]
+
+    @property
+    def status(self) -> NDArray[np.object_]:
+        """How each resolution ended."""
+        return np.array([_STATUS[int(code)][0] for code in self._status], dtype=object)
+
+
+@dataclass(frozen=True)
+class StrongeCoulomb:
+    """Coulomb friction along the whole impact, and restitution that returns e² of the compression work.
+
+    One contact is solved along its normal impulse: it compresses until the normal velocity vanishes, then
+    restores until e² of the work of compression is returned; slip turns under friction, may stop, and may
+    start again in the one direction that leaves zero. Several contacts are resolved one at a time, each as if
+    alone, until none approaches.
+
+    Parameters
+    ----------
+    order : which approaching contact is next
+        "most_approaching" (least u_n/√W_nn, ties to the lowest index), "least_approaching", "cyclic",
+        "random" (drawn from ``rng``), or a sequence of contact indices, visited in turn and over again.
+    max_impacts : at least 1
+        More single impacts end as NOT_TERMINATED.
+
+    Where condition (18), W_nn - mu |d| > 0, fails along the path, the normal velocity may never return
+    (NO_SOLUTION) or turn back during restitution (RENEWED_COMPRESSION); it is not tested in advance, because
+    it is sufficient only.
+
+    Source: Jia & Wang; Stronge. The integration is described in stronge_kernels.
+    """
+
+    order: str | Sequence[int] = "most_approaching"
+    max_impacts: int = 10000
+
+    name: ClassVar[str] = "stronge-coulomb"
+    honours_friction: ClassVar[bool] = True
+    honours_restitution: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "order", checked_order(self.order))
+        if isinstance(self.max_impacts, bool) or not isinstance(self.max_impacts, int | np.integer):
+            raise TypeError(f"max_impacts must be an integer of at least 1, got {self.max_impacts!r}")
+        if self.max_impacts < 1:
+            raise ValueError(f"max_impacts must be at least 1, got {self.max_impacts}")
+
+    def resolve(self, problem: ImpactProblem, rng: np.random.Generator | None = None) -> ImpactOutcome:
+        """The outcome; ``rng`` is used for order "random" only.
+
+        The path has a stage for each event: compression ends, slip stops, restitution ends. ``info``:
+        sequence (a string such as "csr"; of several contacts, a tuple of (contact, string)), compression_work
+        [J], a float or a tuple of them, sticks (whether the last impact ended sticking), and steps.
+        """
+        inertia, before, friction, restitution = problem.kernel_arrays()
+        count, dim = problem.contact_count, problem.dim
+        velocity = before.copy()
+        seed = int(generator_of(rng).integers(1, 2**31 - 1)) if self.order == "random" else 1
+        kind, visits = visits_of(self.order, count)
+        impacts = self.max_impacts if count > 1 else 1
+        record = np.empty((3 * impacts, 7))
+        ended, rows, steps = stronge_kernels.resolve_contacts(
+            inertia, velocity, friction, restitution, problem.kinetic_scale, problem.approach_threshold,
+            kind, visits, seed, dim, impacts, record,
+        )  # fmt: skip
+        status, message = _STATUS[ended]
+        record = record[:rows]
+        stages = np.zeros((rows, before.size))
+        labels, sequence, works = [], [], []
+        total = np.zeros(before.size)
+        for k, (contact, code, *impulse, work, _) in enumerate(record.tolist()):
+            contact, code = int(contact), int(code)
+            if k == 0 or int(record[k - 1, 1]) == stronge_kernels.RESTITUTION_ENDS:
+                base = total.copy()
+                sequence.append((contact, ""))
+                works.append(work)
+            total = base.copy()
+            total[dim * contact : dim * (contact + 1)] += impulse[:dim]
+            stages[k] = total
+            sequence[-1] = (contact, sequence[-1][1] + _LETTERS[code])
+            labels.append(_LABELS[code] if count == 1 else f"{_LABELS[code]} at contact {contact}")
+        info = {
+            "sequence": tuple(sequence),
+            "compression_work": tuple(works),
+            "sticks": bool(rows and record[-1, 6]),
+            "steps": steps,
+        }
+        if count == 1:
+            info["sequence"] = sequence[0][1] if sequence else ""
+            info["compression_work"] = works[0] if works else 0.0
+        return ImpactOutcome.from_stages(problem, stages, labels, status, message, info)
+
+    def resolve_many(
+        self, W: ArrayLike, u: ArrayLike, friction: ArrayLike, restitution: ArrayLike
+    ) -> StrongeBatch:
+        """Many independent single contacts at once, on all cores.
+
+        W (n, 3, 3) symmetric positive semi-definite [1/kg] with W_nn > 0, u (n, 3) [m/s], friction and
+        restitution numbers or (n,); components are (normal, tangent, tangent2). Equal input gives equal
+        output, bit for bit, on any number of threads. Raises TypeError or ValueError that names the field.
+        """
+        inertia, velocity = _real_array("W", W), _real_array("u", u)
+        if velocity.ndim != 2 or velocity.shape[1] != 3:
+            raise ValueError(f"u must have shape (n, 3), got shape {velocity.shape}")
+        count = len(velocity)
+        if inertia.shape != (count, 3, 3):
+            raise ValueError(f"W must have shape {(count, 3, 3)} to match u, got shape {inertia.shape}")
+        _refuse_indefinite_batch(inertia)
+        mu = _per_impact("friction", friction, count)
+        if mu.min(initial=0.0) < 0.0:
+            raise ValueError(f"friction must be at least 0 at every contact, got {mu.min():g}")
+        e = _per_impact("restitution", restitution, count)
+        if e.min(initial=0.0) < 0.0 or e.max(initial=0.0) > 1.0:
+            worst = e.min() if e.min() < 0.0 else e.max()
+            raise ValueError(f"restitution must lie within [0, 1] at every contact, got {worst:g}")
+        impulse = np.empty((count, 3))
+        codes, status = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
+        stronge_kernels.resolve_batch(inertia, velocity, mu, e, impulse, codes, status)
+        after = velocity + np.einsum("nij,nj->ni", inertia, impulse)
+        return StrongeBatch(impulse, after, status == stronge_kernels.RESOLVED, codes, status)
+
+
+def _per_impact(name: str, value: ArrayLike, count: int) -> Array:
+    array = _real_array(name, value)
+    if array.shape not in ((), (count,)):
+        raise ValueError(f"{name} must be a number or have shape ({count},), got shape {array.shape}")
+    return np.ascontiguousarray(np.broadcast_to(array, (count,)))
+
+
+def _refuse_indefinite_batch(W: Array) -> None:
+    """Refuse the first matrix that is unsymmetric, indefinite, or without normal mobility."""
+    size = np.abs(W).max(axis=(1, 2), initial=0.0)
+    unsymmetric = np.abs(W - W.transpose(0, 2, 1)).max(axis=(1, 2), initial=0.0) > 1e-9 * size
+    if unsymmetric.any():
+        raise ValueError(f"W must be symmetric, W[{int(np.argmax(unsymmetric))}] is not")
+    smallest = np.linalg.eigvalsh(W)[:, 0] if len(W) else np.zeros(0)
+    indefinite = smallest < -1e-6 * size
+    if indefinite.any():
+        where = int(np.argmax(indefinite))
+        raise ValueError(
+            f"W must be positive semi-definite, W[{where}] has the eigenvalue {smallest[where]:.3g}"
+        )
+    fixed = ~(W[:, 0, 0] > 0.0)
+    if fixed.any():
+        raise ValueError(
+            f"W_nn must be positive, W[{int(np.argmax(fixed))}] has {W[np.argmax(fixed), 0, 0]:g}"
+        )

@@ -1,0 +1,490 @@
+"""Compiled single impact with Coulomb friction and Stronge's energetic restitution.
+
+With B the tangential block of W, d its coupling to the normal, slip γ and normal impulse I_z, slip obeys
+dγ/dI_z = -μ B γ/|γ| + d, which is singular where slip vanishes. In the slip-scaled impulse, dI_z = |γ| dτ, it
+becomes γ' = -μ B γ + d |γ|: homogeneous of degree one and analytic while γ ≠ 0. Its Taylor series needs
+one recurrence that is not linear, ρ² = γ·γ for ρ = |γ|; impulse and normal velocity follow term by term, work
+from one product. Steps of order ORDER from a unit slip keep their relative accuracy however small slip
+becomes; the last approach to a stop is summed in closed form about its invariant direction.
+"""
+
+import numba
+import numpy as np
+
+from ..compiled import kernel
+from .reflection_kernels import IMMOVABLE, LEAST_APPROACHING, MOST_APPROACHING, RANDOM, TOO_MANY, VISITS
+from .tolerances import STRONGE_JAMMED, STRONGE_SINGULAR, STRONGE_STEPS, STRONGE_TAIL, STRONGE_TAYLOR
+
+ORDER = 20
+COMPRESSION_ENDS, SLIP_STOPS, RESTITUTION_ENDS = 1, 2, 3
+RESOLVED, NEVER_RETURNS, RENEWED_COMPRESSION, STEP_LIMIT, JAMS = (
+    0,
+    11,
+    12,
+    13,
+    14,
+)  # apart from those of reflections
+
+
+@kernel()
+def horner(a, last, x):
+    """Value at x of the polynomial with coefficients a[0..last]."""
+    value = a[last]
+    for k in range(last - 1, -1, -1):
+        value = value * x + a[k]
+    return value
+
+
+@kernel()
+def falling_root(a, low, high):
+    """Zero of a polynomial that is negative at `low` and not at `high` (or the reverse), by safe Newton."""
+    negative_first = horner(a, ORDER, high) >= 0.0
+    x = high
+    for _ in range(100):
+        value = a[ORDER]
+        slope = 0.0
+        for k in range(ORDER - 1, -1, -1):
+            slope = slope * x + value
+            value = value * x + a[k]
+        if value == 0.0:
+            return x
+        if (value > 0.0) == negative_first:
+            high = x
+        else:
+            low = x
+        following = x - value / slope if slope != 0.0 else low
+        if not low < following < high:
+            following = 0.5 * (low + high)
+        if abs(following - x) <= 4e-16 * abs(x) or following in (low, high):
+            return following
+        x = following
+    return x
+
+
+@kernel()
+def sticking_direction(b11, b12, b22, d1, d2):
+    """dI_t/dI_z that keeps slip at zero, -B^+ d."""
+    det = b11 * b22 - b12 * b12
+    trace = b11 + b22
+    if det > STRONGE_SINGULAR * trace * trace:
+        return (b12 * d2 - b22 * d1) / det, (b12 * d1 - b11 * d2) / det
+    if trace <= 0.0:
+        return 0.0, 0.0
+    # B = trace n n^T: the column with the larger diagonal is along n
+    n1, n2 = (b11, b12) if b11 >= b22 else (b12, b22)
+    along = (n1 * d1 + n2 * d2) / ((n1 * n1 + n2 * n2) * trace)
+    return -along * n1, -along * n2
+
+
+@kernel()
+def centrifugal_direction(b11, b12, b22, d1, d2, mu):
+    """The unit direction in which slip starts from zero where it cannot stick: -μ B s + d = λ s, λ > 0.
+
+    λ is the root of |(μ B + λ)^-1 d| = 1, which decreases, by Newton's method on the reciprocal.
+    """
+    mean = 0.5 * (b11 + b22)
+    half = 0.5 * (b11 - b22)
+    radius = np.sqrt(half * half + b12 * b12)
+    c, s = 1.0, 0.0  # eigenvector of the larger eigenvalue
+    if radius > 0.0:
+        c = np.sqrt(0.5 * max(0.0, 1.0 + half / radius))
+        s = np.sqrt(0.5 * max(0.0, 1.0 - half / radius))
+        if b12 < 0.0:
+            s = -s
+    p1, p2 = c * d1 + s * d2, c * d2 - s * d1
+    m1, m2 = mu * (mean + radius), mu * max(0.0, mean - radius)
+    low = max(0.0, abs(p1) - m1, abs(p2) - m2)
+    for _ in range(60):
+        s1 = p1 / (m1 + low) if p1 != 0.0 else 0.0
+        s2 = p2 / (m2 + low) if p2 != 0.0 else 0.0
+        square = s1 * s1 + s2 * s2
+        length = np.sqrt(square)
+        if length <= 1.0 + 2e-16:
+            break
+        weighted = (s1 * s1 / (m1 + low) if s1 != 0.0 else 0.0) + (s2 * s2 / (m2 + low) if s2 != 0.0 else 0.0)
+        following = low + (length - 1.0) * square / weighted
+        if following <= low:
+            break
+        low = following
+    s1 = p1 / (m1 + low) if p1 != 0.0 else 0.0
+    s2 = p2 / (m2 + low) if p2 != 0.0 else 0.0
+    length = np.sqrt(s1 * s1 + s2 * s2)
+    return (c * s1 - s * s2) / length, (s * s1 + c * s2) / length
+
+
+@kernel()
+def slip_series(x, y, b11, b12, b22, d1, d2, mu, wn, T):
+    """Fill rows of T with the series of slip (x, y), its length, and dv_z/dτ, from a unit slip (x, y)."""
+    X, Y, P, G = T[0], T[1], T[2], T[3]
+    X[0], Y[0], P[0] = x, y, 1.0
+    for k in range(1, ORDER + 1):
+        X[k] = (d1 * P[k - 1] - mu * (b11 * X[k - 1] + b12 * Y[k - 1])) / k
+        Y[k] = (d2 * P[k - 1] - mu * (b12 * X[k - 1] + b22 * Y[k - 1])) / k
+        total = 0.0
+        for i in range(1, (k + 1) // 2):
+            total += X[i] * X[k - i] + Y[i] * Y[k - i] - P[i] * P[k - i]
+        if k % 2 == 0:
+            i = k // 2
+            total += 0.5 * (X[i] * X[i] + Y[i] * Y[i] - P[i] * P[i])
+        P[k] = x * X[k] + y * Y[k] + total
+    for k in range(ORDER + 1):
+        G[k] = wn * P[k] - mu * (d1 * X[k] + d2 * Y[k])
+
+
+@kernel()
+def stop_ahead(x, y, b11, b12, b22, d1, d2, mu):
+    """Closed form of the whole rest of slip (x, y) that stops: (found, I_x, I_y, I_z, ∫ρ² dτ, error).
+
+    About the invariant direction with components a along and b across slip, w = b/a, ρ = a (1 + w²/2 - ...):
+    the linear part of γ' = -μ B γ + d ρ integrates exactly, and ∫ (ρ - a) dτ is a series in w whose first
+    neglected term gives the error.
+    """
+    rho = np.sqrt(x * x + y * y)
+    c, s = x / rho, y / rho
+    turn = 0.0
+    f = 0.0
+    for _ in range(8):
+        m1 = d1 - mu * (b11 * c + b12 * s)
+        m2 = d2 - mu * (b12 * c + b22 * s)
+        f = c * m1 + s * m2
+        across = c * m2 - s * m1
+        mtt = -mu * (b11 * s * s - 2.0 * b12 * s * c + b22 * c * c)
+        h1 = mtt - f
+        if f >= 0.0 or h1 >= 0.0 or abs(across) > 0.1 * abs(h1):
+            return False, 0.0, 0.0, 0.0, 0.0, 0.0
+        turn = across / h1
+        if abs(turn) <= 1e-16:
+            break
+        c, s = c + turn * s, s - turn * c
+        length = np.sqrt(c * c + s * s)
+        c /= length
+        s /= length
+    a = c * x + s * y
+    b = c * y - s * x
+    w = b / a
+    mut = -mu * ((b22 - b11) * s * c + b12 * (c * c - s * s))
+    du = c * d1 + s * d2
+    dt = c * d2 - s * d1
+    h2 = 0.5 * dt - mut
+    q2 = -0.5 / (f + 2.0 * h1)
+    q3 = -q2 * (mut + 2.0 * h2) / (f + 3.0 * h1)
+    extra = a * w * w * (q2 + q3 * w)
+    error = a * w**4 * (abs(q2) + abs(q3)) * (1.0 + (abs(du) + abs(mut) + abs(h2)) / abs(f))
+    across_sum = -(b + dt * extra) / mtt
+    along_sum = -(a + mut * across_sum + du * extra) / f
+    t0 = -0.5 / f
+    t1 = -2.0 * mut * t0 / (2.0 * f + h1)
+    t2 = -(1.0 + 2.0 * mut * t1 + du * t0 + t1 * h2) / (2.0 * (f + h1))
+    squares = a * a * (t0 + w * (t1 + w * t2))
+    return (
+        True,
+        -mu * (along_sum * c - across_sum * s),
+        -mu * (along_sum * s + across_sum * c),
+        along_sum + extra,
+        squares,
+        error,
+    )
+
+
+@kernel()
+def stronge_impact(W, u, mu, e, T, stages, codes):
+    """One impact. Fills cumulative impulses `stages` (3, 3) and `codes` (3,) of the events in their order.
+
+    W (3, 3) and u (3,) are (normal, tangent, tangent2); T (5, ORDER + 2) is workspace. Returns (status,
+    number of events, steps, compression work, whether the contact sticks at the end).
+    """
+    work_scale = 0.0
+    for i in range(3):
+        codes[i] = 0
+        for j in range(3):
+            stages[i, j] = 0.0
+    speed = np.sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2])
+    if not u[0] < 0.0:
+        return RESOLVED, 0, 0, 0.0, False
+    size = (W[0, 0] + W[1, 1] + W[2, 2]) / 3.0
+    wn = W[0, 0] / size
+    b11, b12, b22 = W[1, 1] / size, W[1, 2] / size, W[2, 2] / size
+    d1, d2 = W[0, 1] / size, W[0, 2] / size
+    to_impulse = speed / size
+    work_scale = speed * to_impulse
+    vz, x, y = u[0] / speed, u[1] / speed, u[2] / speed
+    least = -vz / (wn + mu * np.sqrt(d1 * d1 + d2 * d2))  # smallest possible normal impulse
+    jx = jy = jz = 0.0
+    compression = returned = target = 0.0
+    restoring = False
+    events = 0
+    steps = 0
+    X, Y, P, G, Q = T[0], T[1], T[2], T[3], T[4]
+    slipping = mu > 0.0 and (x != 0.0 or y != 0.0)
+    while slipping:  # left by a stop of slip; an end of restitution returns
+        rho = np.sqrt(x * x + y * y)
+        found, tx, ty, tz, squares, error = stop_ahead(x, y, b11, b12, b22, d1, d2, mu)
+        if found and error <= STRONGE_TAIL * least:
+            after = vz + wn * tz + d1 * tx + d2 * ty
+            work = -0.5 * (x * tx + y * ty + (vz + after) * tz) - mu * squares
+            if (not restoring and after < 0.0) or (restoring and after >= 0.0 and returned - work < target):
+                jx += tx
+                jy += ty
+                jz += tz
+                vz = after
+                if restoring:
+                    returned -= work
+                else:
+                    compression += work
+                break
+        if steps == STRONGE_STEPS:
+            return STEP_LIMIT, events, steps, compression * work_scale, False
+        steps += 1
+        slip_series(x / rho, y / rho, b11, b12, b22, d1, d2, mu, wn, T)
+        last = max(abs(X[ORDER]), abs(Y[ORDER]), abs(P[ORDER]))
+        before = max(abs(X[ORDER - 1]), abs(Y[ORDER - 1]), abs(P[ORDER - 1]))
+        h = 1e300
+        if last > 0.0:
+            h = (STRONGE_TAYLOR / last) ** (1.0 / ORDER)
+        if before > 0.0:
+            h = min(h, (STRONGE_TAYLOR / before) ** (1.0 / (ORDER - 1)))
+        turning = abs(X[0] * Y[1] - Y[0] * X[1])
+        growth = X[0] * X[1] + Y[0] * Y[1]
+        if growth < 0.0 and rho < -STRONGE_TAIL * least * growth:
+            break  # what is left of slip can move no digit, whatever way it still turns
+        if G[0] > 0.0:
+            # no step needs to be much longer than to where the phase would end at this rate
+            rest = -vz if not restoring else (target - returned) / max(vz, 1e-300)
+            h = min(h, 4.0 * (abs(rest) + abs(vz)) / (rho * G[0]))
+        elif growth >= 0.0 and turning <= 1e-14 * (wn + abs(G[0])):
+            unsolved = RENEWED_COMPRESSION if restoring else NEVER_RETURNS
+            return unsolved, events, steps, compression * work_scale, False
+        if h > 1e12:
+            h = 1e12
+        # Q: normal velocity over the step
+        Q[0] = vz
+        for k in range(ORDER):
+            Q[k + 1] = rho * G[k] / (k + 1)
+        end = h
+        ends_phase = False
+        renewed = False
+        if not restoring:
+            if horner(Q, ORDER, h) >= 0.0:
+                end = falling_root(Q, 0.0, h)
+                ends_phase = True
+            elif G[0] > 0.0 and horner(G, ORDER, h) < 0.0:
+                top = falling_root(G, 0.0, h)
+                if horner(Q, ORDER, top) >= 0.0:
+                    end = falling_root(Q, 0.0, top)
+                    ends_phase = True
+        else:
+            reach = h
+            if horner(Q, ORDER, h) < 0.0:
+                reach = falling_root(Q, 0.0, h)
+                renewed = True
+            elif G[0] < 0.0 and horner(G, ORDER, h) > 0.0:
+                bottom = falling_root(G, 0.0, h)
+                if horner(Q, ORDER, bottom) < 0.0:
+                    reach = falling_root(Q, 0.0, bottom)
+                    renewed = True
+            end = reach
+        # work against the normal impulse: R' = v_z ρ, into the row of G that is no longer needed
+        G[0] = returned - target if restoring else compression
+        sign = rho if restoring else -rho
+        for k in range(ORDER):
+            total = 0.0
+            for i in range(k + 1):
+                total += Q[i] * P[k - i]
+            G[k + 1] = sign * total / (k + 1)
+        if restoring and horner(G, ORDER, end) >= 0.0:
+            end = falling_root(G, 0.0, end)
+            ends_phase = True
+            renewed = False
+        sx = X[ORDER] / (ORDER + 1)
+        sy = Y[ORDER] / (ORDER + 1)
+        sz = P[ORDER] / (ORDER + 1)
+        for k in range(ORDER - 1, -1, -1):
+            sx = sx * end + X[k] / (k + 1)
+            sy = sy * end + Y[k] / (k + 1)
+            sz = sz * end + P[k] / (k + 1)
+        jx -= mu * rho * end * sx
+        jy -= mu * rho * end * sy
+        jz += rho * end * sz
+        x = rho * horner(X, ORDER, end)
+        y = rho * horner(Y, ORDER, end)
+        vz = horner(Q, ORDER, end)
+        if restoring:
+            returned = target + horner(G, ORDER, end)
+        else:
+            compression = horner(G, ORDER, end)
+        if renewed:
+            return RENEWED_COMPRESSION, events, steps, compression * work_scale, False
+        if ends_phase and not restoring:
+            vz = 0.0
+            restoring = True
+            target = e * e * compression
+            codes[events] = COMPRESSION_ENDS
+            stages[events, 0] = jz * to_impulse
+            stages[events, 1] = jx * to_impulse
+            stages[events, 2] = jy * to_impulse
+            events += 1
+            ends_phase = target <= 0.0
+        if ends_phase and restoring:
+            codes[events] = RESTITUTION_ENDS
+            stages[events, 0] = jz * to_impulse
+            stages[events, 1] = jx * to_impulse
+            stages[events, 2] = jy * to_impulse
+            return RESOLVED, events + 1, steps, compression * work_scale, False
+    if mu > 0.0 and (u[1] != 0.0 or u[2] != 0.0):
+        codes[events] = SLIP_STOPS
+        stages[events, 0] = jz * to_impulse
+        stages[events, 1] = jx * to_impulse
+        stages[events, 2] = jy * to_impulse
+        events += 1
+    # from here impulse is straight: no friction, sticking, or slip that leaves zero along one direction
+    qx = qy = 0.0
+    sticks = False
+    if mu > 0.0:
+        qx, qy = sticking_direction(b11, b12, b22, d1, d2)
+        sticks = qx * qx + qy * qy <= mu * mu
+        if not sticks:
+            qx, qy = centrifugal_direction(b11, b12, b22, d1, d2, mu)
+            qx, qy = -mu * qx, -mu * qy
+    rate = wn + d1 * qx + d2 * qy
+    jammed = not rate > STRONGE_SINGULAR * wn
+    if not restoring:
+        more = 0.0
+        if not jammed:
+            more = -vz / rate
+            compression += 0.5 * vz * vz / rate
+        elif vz < STRONGE_JAMMED * u[0] / speed:
+            return NEVER_RETURNS, events, steps, compression * work_scale, sticks
+        jx += qx * more
+        jy += qy * more
+        jz += more
+        vz = 0.0
+        target = e * e * compression
+        returned = 0.0
+        codes[events] = COMPRESSION_ENDS
+        stages[events, 0] = jz * to_impulse
+        stages[events, 1] = jx * to_impulse
+        stages[events, 2] = jy * to_impulse
+        events += 1
+    left = target - returned
+    if left > 0.0:
+        square = vz * vz + 2.0 * rate * left
+        if jammed and sticks and vz <= -STRONGE_JAMMED * u[0] / speed:
+            return JAMS, events, steps, compression * work_scale, sticks
+        if square < 0.0 or (rate <= 0.0 and vz <= 0.0):
+            return RENEWED_COMPRESSION, events, steps, compression * work_scale, sticks
+        more = 2.0 * left / (vz + np.sqrt(square))
+        jx += qx * more
+        jy += qy * more
+        jz += more
+    codes[events] = RESTITUTION_ENDS
+    stages[events, 0] = jz * to_impulse
+    stages[events, 1] = jx * to_impulse
+    stages[events, 2] = jy * to_impulse
+    return RESOLVED, events + 1, steps, compression * work_scale, sticks
+
+
+@kernel()
+def resolve_contacts(
+    W, u, friction, restitution, scale, threshold, order, visits, seed, dim, impacts, record
+):
+    """Impacts at single contacts, one after the other, until none approaches.
+
+    W, u over all contacts with `dim` components each; `u` is updated in place. Row k of `record` receives
+    (contact, event code, cumulative I_z, I_x, I_y of that impact, compression work, sticks). Returns (status,
+    rows, steps).
+    """
+    contacts = friction.size
+    T = np.empty((5, ORDER + 2))
+    stages = np.empty((3, 3))
+    codes = np.empty(3, np.int64)
+    block = np.zeros((3, 3))
+    velocity = np.zeros(3)
+    approaching = np.empty(contacts, np.int64)
+    state = seed % 2147483646 + 1
+    position = 0
+    rows = 0
+    steps = 0
+    for made in range(impacts + 1):
+        count = 0
+        chosen = -1
+        extreme = 0.0
+        for i in range(contacts):
+            measure = u[dim * i] / scale[i]
+            if measure < threshold:
+                approaching[count] = i
+                count += 1
+                if (
+                    chosen < 0
+                    or (order == MOST_APPROACHING and measure < extreme)
+                    or (order == LEAST_APPROACHING and measure > extreme)
+                ):
+                    chosen = i
+                    extreme = measure
+        if count == 0:
+            return RESOLVED, rows, steps
+        if made == impacts:
+            break
+        if order == VISITS:
+            for _ in range(visits.size):
+                chosen = visits[position]
+                position = (position + 1) % visits.size
+                if u[dim * chosen] / scale[chosen] < threshold:
+                    break
+        elif order == RANDOM:
+            state = state * 48271 % 2147483647
+            chosen = approaching[state * count // 2147483647]
+        c = dim * chosen
+        if not W[c, c] > 0.0:
+            return IMMOVABLE, rows, steps
+        for i in range(dim):
+            velocity[i] = u[c + i]
+            for j in range(dim):
+                block[i, j] = W[c + i, c + j]
+        if dim == 2:
+            block[2, 2] = block[1, 1]  # never moved: slip and coupling have no second component
+        status, events, made_steps, work, sticks = stronge_impact(
+            block, velocity, friction[chosen], restitution[chosen], T, stages, codes
+        )
+        steps += made_steps
+        for k in range(events):
+            normal = stages[k, 0]
+            tangential = np.sqrt(stages[k, 1] ** 2 + stages[k, 2] ** 2)
+            bound = friction[chosen] * normal
+            if tangential > bound:  # rounding of the sums
+                stages[k, 1] *= bound / tangential
+                stages[k, 2] *= bound / tangential
+            record[rows, 0] = chosen
+            record[rows, 1] = codes[k]
+            for i in range(3):
+                record[rows, 2 + i] = stages[k, i]
+            record[rows, 5] = work
+            record[rows, 6] = sticks
+            rows += 1
+        if status != RESOLVED:
+            return status, rows, steps
+        for i in range(u.size):
+            for j in range(dim):
+                u[i] += W[i, c + j] * stages[events - 1, j]
+        if restitution[chosen] == 0.0:
+            u[c] = 0.0  # exactly, so that rounding cannot make it approach again
+    return TOO_MANY, rows, steps
+
+
+@kernel(parallel=True)
+def resolve_batch(W, u, friction, restitution, impulses, codes, status):
+    """Independent single contacts: W (n, 3, 3), u (n, 3). Fills impulses (n, 3), the event codes as decimal
+    digits in their order (n,), and status (n,)."""
+    count = friction.size
+    chunks = (count + 255) // 256
+    for chunk in numba.prange(chunks):
+        T = np.empty((5, ORDER + 2))
+        stages = np.empty((3, 3))
+        order = np.empty(3, np.int64)
+        for i in range(256 * chunk, min(256 * (chunk + 1), count)):
+            state, events, _, _, _ = stronge_impact(W[i], u[i], friction[i], restitution[i], T, stages, order)
+            status[i] = state
+            codes[i] = 0
+            for k in range(events):
+                codes[i] = 10 * codes[i] + order[k]
+            for k in range(3):
+                impulses[i, k] = stages[events - 1, k] if events > 0 else 0.0
