@@ -29,7 +29,7 @@ _STATUS = {
     stronge_kernels.RESOLVED: (ImpactStatus.RESOLVED, ""),
     stronge_kernels.NEVER_RETURNS: (
         ImpactStatus.NO_SOLUTION,
-        "friction turns slip so that the normal velocity never returns: W_nn - mu |d| > 0 fails along the path",
+        "the normal velocity never returns, since W_nn - mu |d| > 0 fails along the path of slip",
     ),
     stronge_kernels.RENEWED_COMPRESSION: (
         ImpactStatus.RENEWED_COMPRESSION,

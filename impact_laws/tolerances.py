@@ -90,7 +90,7 @@ DISTINCT = 1e-7
 """Two solutions or outcomes are one when every component differs by less than this, relative to the
 largest."""
 
-STRONGE_TAYLOR = 1e-15
+STRONGE_TAYLOR = 1e-14
 """Size of the last two Taylor terms of slip, relative to slip, at which a step of the Stronge law ends.
 Larger: impulses lose digits. Smaller: more steps for rounding."""
 
@@ -108,4 +108,4 @@ STRONGE_STEPS = 1000
 
 STRONGE_JAMMED = 1e-12
 """Share of the approach velocity that counts as none left where a contact without normal mobility has
-stopped. Larger: slow remains are dropped. Smaller: rounding of a stop reads as approach that never returns."""
+stopped. Larger: slow remains are dropped. Smaller: rounding of a stop reads as endless approach."""
