@@ -90,7 +90,7 @@ DISTINCT = 1e-7
 """Two solutions or outcomes are one when every component differs by less than this, relative to the
 largest."""
 
-STRONGE_TAYLOR = 1e-14
+STRONGE_TAYLOR = 1e-15
 """Size of the last two Taylor terms of slip, relative to slip, at which a step of the Stronge law ends.
 Larger: impulses lose digits. Smaller: more steps for rounding."""
 
