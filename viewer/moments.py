@@ -28,7 +28,8 @@ def choose_moments(trajectory: Any, count: int = 6) -> list[Moment]:
         chosen = left[0] if len(times) == 2 else max(left, key=lambda time: _distance(time, times))
         times.append(chosen)
         if len(times) < count:
-            times.append((chosen + following[chosen]) / 2)
+            flight = max((following[chosen] - chosen) / 2, 0.03 * (end - start))
+            times.append(min(chosen + flight, (chosen + end) / 2))
     while len(times) < count:
         times.sort()
         gap = max(range(len(times) - 1), key=lambda index: times[index + 1] - times[index])
