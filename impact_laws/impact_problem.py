@@ -116,6 +116,7 @@ class ImpactProblem:
         put(self, "velocity_before", velocity_before)
         put(self, "_response", response)
         put(self, "_kinetic_scale", _read_only(scale))
+        put(self, "_scale", scale)
         put(self, "_threshold", -APPROACH * max(float(measure.max()), -float(measure.min())))
 
     @classmethod
@@ -231,6 +232,11 @@ class ImpactProblem:
         An immovable contact (W_nn = 0) takes the largest scale of the others, or 1.
         """
         return self._kinetic_scale  # type: ignore[attr-defined]
+
+    @property
+    def kinetic_scale_array(self) -> Array:
+        """`kinetic_scale` as kernels take it, see `kernel_arrays`."""
+        return self._scale  # type: ignore[attr-defined]
 
     @property
     def approach_threshold(self) -> float:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from . import outcome_kernels
 from .impact_problem import ImpactProblem
-from .tolerances import ENERGY_GAIN, OUTCOME_RESIDUAL, ROUNDING
 
 Array = NDArray[np.float64]
 
@@ -120,20 +120,18 @@ class ImpactOutcome:
         response = inertia @ impulse
         velocity = before + response
         velocities[-1] = velocity
-        given, stored = float(impulse @ before), 0.5 * float(impulse @ response)
+        code, least, energy = outcome_kernels.judge(
+            impulse, before, response, velocity, problem.kinetic_scale_array, problem.dim
+        )
         if status is ImpactStatus.RESOLVED:
-            least = float((velocity[:: problem.dim] / problem.kinetic_scale).min())
-            largest = float(np.abs(problem.approach_measure()).max())
-            # velocities carry the rounding of their largest component, tangential ones included
-            rounding = ROUNDING * float(np.abs(before).max() + np.abs(response).max())
-            if least < -OUTCOME_RESIDUAL * largest - rounding / float(problem.kinetic_scale.min()):
+            if code == outcome_kernels.APPROACHES:
                 status = ImpactStatus.INACCURATE
                 message = f"a contact still approaches at {least:.3g} m/s kg^1/2 after the impact"
-            elif given + stored > ENERGY_GAIN * (abs(given) + stored):
+            elif code == outcome_kernels.GAINS_ENERGY:
                 status = ImpactStatus.ENERGY_GAINED
-                message = f"kinetic energy would grow by {given + stored:.3g} J"
+                message = f"kinetic energy would grow by {energy:.3g} J"
         path = ImpactPath(impulses, velocities, ("before impact", *labels))
-        return cls(impulse.copy(), velocity, given + stored, path, status, message, info or {})
+        return cls(impulse.copy(), velocity, energy, path, status, message, info or {})
 
 
 @dataclass(frozen=True, eq=False)

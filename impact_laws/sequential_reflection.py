@@ -96,7 +96,7 @@ class SequentialReflection:
             made, ended = reflection_kernels.reflect(
                 normal_inertia,
                 after,
-                np.ascontiguousarray(problem.kinetic_scale),
+                problem.kinetic_scale_array,
                 problem.approach_threshold,
                 kind,
                 visits,

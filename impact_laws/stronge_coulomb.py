@@ -124,40 +124,57 @@ class StrongeCoulomb:
         """
         inertia, before, friction, restitution = problem.kernel_arrays()
         count, dim = problem.contact_count, problem.dim
-        velocity = before.copy()
         seed = int(generator_of(rng).integers(1, 2**31 - 1)) if self.order == "random" else 1
         kind, visits = visits_of(self.order, count)
         impacts = self.max_impacts if count > 1 else 1
         record = np.empty((3 * impacts, 7))
         ended, rows, steps = stronge_kernels.resolve_contacts(
-            inertia, velocity, friction, restitution, problem.kinetic_scale, problem.approach_threshold,
-            kind, visits, seed, dim, impacts, record,
+            inertia, before.copy(), friction, restitution, problem.kinetic_scale_array,
+            problem.approach_threshold, kind, visits, seed, dim, impacts, record,
         )  # fmt: skip
         status, message = _STATUS[ended]
         record = record[:rows]
-        stages = np.zeros((rows, before.size))
-        labels, sequence, works = [], [], []
-        total = np.zeros(before.size)
-        for k, (contact, code, *impulse, work, _) in enumerate(record.tolist()):
-            contact, code = int(contact), int(code)
-            if k == 0 or int(record[k - 1, 1]) == stronge_kernels.RESTITUTION_ENDS:
-                base = total.copy()
+        if count == 1:
+            codes = [int(code) for code in record[:, 1].tolist()]
+            info = {
+                "sequence": "".join([_LETTERS[code] for code in codes]),
+                "compression_work": float(record[-1, 5]) if rows else 0.0,
+                "sticks": bool(rows and record[-1, 6]),
+                "steps": steps,
+            }
+            labels = [_LABELS[code] for code in codes]
+            return ImpactOutcome.from_stages(problem, record[:, 2 : 2 + dim], labels, status, message, info)
+        return self._outcome_of_several(problem, record, steps, status, message)
+
+    @staticmethod
+    def _outcome_of_several(
+        problem: ImpactProblem, record: Array, steps: int, status: ImpactStatus, message: str
+    ) -> ImpactOutcome:
+        dim = problem.dim
+        stages = np.zeros((len(record), problem.u.size))
+        labels: list[str] = []
+        sequence: list[tuple[int, str]] = []
+        works: list[float] = []
+        base = total = np.zeros(problem.u.size)
+        starts = True
+        for k, (where, event, *impulse, work, _) in enumerate(record.tolist()):
+            contact, code = int(where), int(event)
+            if starts:
+                base = total
                 sequence.append((contact, ""))
                 works.append(work)
+            starts = code == stronge_kernels.RESTITUTION_ENDS
             total = base.copy()
             total[dim * contact : dim * (contact + 1)] += impulse[:dim]
             stages[k] = total
             sequence[-1] = (contact, sequence[-1][1] + _LETTERS[code])
-            labels.append(_LABELS[code] if count == 1 else f"{_LABELS[code]} at contact {contact}")
+            labels.append(f"{_LABELS[code]} at contact {contact}")
         info = {
             "sequence": tuple(sequence),
             "compression_work": tuple(works),
-            "sticks": bool(rows and record[-1, 6]),
+            "sticks": bool(len(record) and record[-1, 6]),
             "steps": steps,
         }
-        if count == 1:
-            info["sequence"] = sequence[0][1] if sequence else ""
-            info["compression_work"] = works[0] if works else 0.0
         return ImpactOutcome.from_stages(problem, stages, labels, status, message, info)
 
     def resolve_many(

@@ -1,0 +1,37 @@
+"""Compiled judgement of an impulse: energy, approach left, and the rounding that no law can be blamed for."""
+
+from ..compiled import kernel
+from .tolerances import ENERGY_GAIN, OUTCOME_RESIDUAL, ROUNDING
+
+FINE, APPROACHES, GAINS_ENERGY = 0, 1, 2
+
+
+@kernel()
+def judge(impulse, before, response, velocity, kinetic_scale, dim):
+    """Verdict on velocity = before + response, response = W @ impulse: (code, least approach measure after,
+    energy change)."""
+    least = 1e300
+    largest = 0.0
+    smallest_scale = 1e300
+    for c in range(kinetic_scale.size):
+        scale = kinetic_scale[c]
+        smallest_scale = min(smallest_scale, scale)
+        least = min(least, velocity[dim * c] / scale)
+        largest = max(largest, abs(before[dim * c]) / scale)
+    fastest = 0.0
+    strongest = 0.0
+    given = 0.0
+    stored = 0.0
+    for i in range(impulse.size):
+        fastest = max(fastest, abs(before[i]))
+        strongest = max(strongest, abs(response[i]))
+        given += impulse[i] * before[i]
+        stored += 0.5 * impulse[i] * response[i]
+    # velocities carry the rounding of their largest component, tangential ones included
+    rounding = ROUNDING * (fastest + strongest) / smallest_scale
+    code = FINE
+    if not least >= -OUTCOME_RESIDUAL * largest - rounding:
+        code = APPROACHES
+    elif not given + stored <= ENERGY_GAIN * (abs(given) + stored):
+        code = GAINS_ENERGY
+    return code, least, given + stored
