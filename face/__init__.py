@@ -35,6 +35,7 @@ _ROOM_OF_NAME = {
             "ImpactPath",
             "ImpactProblem",
             "ImpactStatus",
+            "MaximumDissipation",
             "OutcomeSet",
             "SequentialReflection",
             "StrongeCoulomb",

@@ -44,6 +44,7 @@ class ImpactLaw(Protocol):
 # Class name in kebab-case -> module and class. A new law is one line here.
 _LAWS = {
     "anitescu-potra": ("anitescu_potra", "AnitescuPotra"),
+    "maximum-dissipation": ("maximum_dissipation", "MaximumDissipation"),
     "sequential-reflection": ("sequential_reflection", "SequentialReflection"),
     "stronge-coulomb": ("stronge_coulomb", "StrongeCoulomb"),
 }

@@ -109,3 +109,66 @@ STRONGE_STEPS = 1000
 STRONGE_JAMMED = 1e-12
 """Share of the approach velocity that counts as none left where a contact without normal mobility has
 stopped. Larger: slow remains are dropped. Smaller: rounding of a stop reads as endless approach."""
+
+RELAXATION_GAIN = 0.1
+"""Gain that short Newton steps must make over the relaxation before them to go on. Larger: stalled steps are
+repeated. Smaller: steps that would converge are given up."""
+
+SLIP_ISOTROPIC = 1e-14
+"""Coupling d, and mu times the difference of the principal values of the tangential block, each relative to
+mu b1 + |d|, that count as none when invariant directions are found. Larger: weak couplings are dropped.
+Smaller: rounding of an isotropic contact reads as directions."""
+
+SLIP_DOUBLE = 1e-12
+"""Distance from the astroid (p1/k)^(2/3) + (p2/k)^(2/3) = 1, on which two invariant directions meet, within
+which they count as one. Larger: close pairs are merged. Smaller: rounding decides between two, three and
+four."""
+
+SLIP_ENDED = 1e-13
+"""Share of the slip before the impact below which a curve of slip is taken to have stopped. Larger: the end
+of the curve is cut. Smaller: more steps that no picture shows."""
+
+DISSIPATION_SINGULAR = 1e-13
+"""Share of the tangential mobility below which the mobility left at zero normal velocity counts as zero in a
+direction (maximum dissipation, one contact). Larger: badly scaled contacts are solved as singular. Smaller:
+rounding decides the impulse along directions that need none."""
+
+DISSIPATION_RIDGE = 1e-14
+"""Mobility added to a singular contact, as a share of its tangential mobility, so that of all minimisers the
+one of least norm is taken. Larger: the objective moves. Smaller: the impulse along free directions is
+rounding."""
+
+DISSIPATION_DEGENERATE = 1e-15
+"""Share of the largest velocity component below which the normal velocity counts as zero. It decides between
+separation and an impulse without collision beyond the critical friction. Larger: slow separation counts as
+grazing. Smaller: rounding decides the impulse of a grazing contact."""
+
+DISSIPATION_PARABOLA = 1e-14
+"""Distance from one of the eccentricity μ |A_nt|/A_nn that still counts as a parabola, the rounding of
+critical friction. Larger: impulse without collision below the critical friction. Smaller: none at it."""
+
+DISSIPATION_ROOT = 1e-2
+"""Relative step of the multiplier at which its iteration hands over to the last Newton steps. Larger: those
+fail and are repeated. Smaller: iterations that the last steps do better."""
+
+DISSIPATION_POLISH = 1e-9
+"""Relative length of the last Newton step, which converges quadratically. Larger: impulses lose digits.
+Smaller: a step more."""
+
+DISSIPATION_ITERATIONS = 300
+"""Iterations for the multiplier before its best value is taken; a usual contact takes four, bisection over
+all of double precision 60. Fewer: extreme scales stay unsolved."""
+
+SLIP_ON_DIRECTION = 1e-14
+"""Sine of the angle to an invariant direction within which slip is said to start on it. Larger: slip that
+turns away is called straight. Smaller: a direction that rounds is missed."""
+
+COULOMB_SCAN = 48
+"""Angles at which sliding directions are looked for where Newton's method from the last one fails
+(Coulomb-like friction, one contact). Fewer: close pairs of solutions are missed. More: slower where none is
+near."""
+
+DISSIPATION_REFINED = 1e-5
+"""Determinant of the tangential mobility at zero normal velocity over its squared trace below which a single
+contact is refined with velocities of twice the precision. Larger: slower. Smaller: contacts of very uneven
+mobility lose digits of the objective."""

@@ -13,6 +13,7 @@ from carom.impact_laws import (
     ImpactLaw,
     ImpactProblem,
     ImpactStatus,
+    MaximumDissipation,
     SequentialReflection,
     StrongeCoulomb,
     law_by_name,
@@ -22,6 +23,8 @@ from carom.impact_laws import (
 LAWS = [
     AnitescuPotra(),
     AnitescuPotra(cone_edges=5),
+    MaximumDissipation(max_sweeps=2000),
+    MaximumDissipation("coulomb", max_sweeps=2000),
     SequentialReflection(),
     SequentialReflection(order="least_approaching"),
     SequentialReflection(order="cyclic"),
@@ -33,11 +36,14 @@ LAWS = [
 KINDS = ["regular", "rank_deficient", "badly_scaled", "duplicated"]
 
 
-# One contact after the other may jam without mobility of its own, or take very many impacts.
+# Where a law may end without a solution: one contact after the other can jam without mobility of its own, or
+# take very many impacts; one-contact solutions need not fit together where friction is 3 and couples strongly.
 EXCUSED = {
-    "rank_deficient": {ImpactStatus.NO_SOLUTION, ImpactStatus.RENEWED_COMPRESSION},
-    "badly_scaled": {ImpactStatus.NOT_TERMINATED, ImpactStatus.RENEWED_COMPRESSION},
+    (StrongeCoulomb, "rank_deficient"): {ImpactStatus.NO_SOLUTION, ImpactStatus.RENEWED_COMPRESSION},
+    (StrongeCoulomb, "badly_scaled"): {ImpactStatus.NOT_TERMINATED, ImpactStatus.RENEWED_COMPRESSION},
+    **{(MaximumDissipation, kind): {ImpactStatus.INACCURATE} for kind in KINDS},
 }
+MOST_EXCUSED = {"regular": 2, "duplicated": 2, "rank_deficient": 12, "badly_scaled": 15}  # of 60
 
 
 @pytest.mark.parametrize("law", LAWS, ids=repr)
@@ -49,7 +55,7 @@ def test_contract(law, kind, dim, random_problem):
     for _ in range(60):
         problem = random_problem(rng, kind, dim)
         outcome = law.resolve(problem, np.random.default_rng(1))
-        if isinstance(law, StrongeCoulomb) and outcome.status in EXCUSED.get(kind, ()):
+        if outcome.status in EXCUSED.get((type(law), kind), ()):
             excused += 1
             assert outcome.message
             continue
@@ -88,7 +94,7 @@ def test_contract(law, kind, dim, random_problem):
             rtol=1e-9,
             atol=1e-9 * np.abs(path.velocity).max(),
         )
-    assert excused <= 12
+    assert excused <= MOST_EXCUSED[kind]
 
 
 @pytest.mark.parametrize("law", LAWS, ids=repr)
@@ -128,7 +134,8 @@ def test_laws_are_frozen_dataclasses_of_the_protocol(law):
 
 def test_unknown_names_list_the_laws():
     with pytest.raises(
-        ValueError, match="anitescu-potra, sequential-reflection, stronge-coulomb, got 'newton'"
+        ValueError,
+        match="anitescu-potra, maximum-dissipation, sequential-reflection, stronge-coulomb, got 'newton'",
     ):
         law_by_name("newton")
     assert law_by_name("anitescu-potra", cone_edges=6) == AnitescuPotra(6)

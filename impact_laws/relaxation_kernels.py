@@ -1,0 +1,481 @@
+"""Compiled block relaxation over frictional contacts: each contact in turn takes its one-contact solution.
+
+Two forms of the same sweep. Dense: u = q + W x is kept up to date by columns of the symmetric W, so that no
+contact needs a matrix product. Sparse: W is never formed, bodies keep their velocities and a contact reads and
+moves only its two. Contacts of one colour share no movable body, so a colour is solved in parallel with the
+result of the sequential sweep, whatever the number of threads.
+"""
+
+import numba
+import numpy as np
+
+from ..compiled import kernel
+from .dissipation_kernels import coulomb_in_frame, dissipate_from, dissipation_frame
+
+MAXIMUM_DISSIPATION, COULOMB = 0, 1
+
+
+@kernel()
+def planar_contact(A, b, mu, rule, x):
+    """One planar contact: x (2,) with A (2, 2), b (2,), order (normal, tangent)."""
+    x[0] = 0.0
+    x[1] = 0.0
+    if b[0] <= 0.0 or not A[0, 0] > 0.0:
+        return
+    if mu == 0.0:
+        x[0] = b[0] / A[0, 0]
+        return
+    det = A[0, 0] * A[1, 1] - A[0, 1] * A[0, 1]
+    if det > 1e-14 * A[0, 0] * A[1, 1]:
+        x[0] = (A[1, 1] * b[0] - A[0, 1] * b[1]) / det
+        x[1] = (A[0, 0] * b[1] - A[0, 1] * b[0]) / det
+        if abs(x[1]) <= mu * x[0]:
+            return
+    best = np.inf
+    chosen = 0.0
+    normal = 0.0
+    for side in range(2):
+        slope = mu if side == 0 else -mu
+        stiffness = A[0, 0] + slope * A[0, 1]
+        if not stiffness > 1e-14 * A[0, 0]:
+            continue
+        n = b[0] / stiffness
+        t = slope * n
+        slip = A[0, 1] * n + A[1, 1] * t - b[1]
+        value = 0.5 * (A[0, 0] * n * n + A[1, 1] * t * t) + A[0, 1] * n * t - b[0] * n - b[1] * t
+        if rule == COULOMB and slip * slope > 0.0:
+            value += 1e300  # slides along its friction: only where nothing else is left
+        if value < best:
+            best = value
+            chosen = slope
+            normal = n
+    x[0] = normal
+    x[1] = chosen * normal
+
+
+@kernel()
+def contact_frames(blocks, friction, frames):
+    """Fill frames (nc, 10) with the `dissipation_frame` of every contact's own block (nc, 3, 3) of W."""
+    for c in range(friction.size):
+        if blocks[c, 0, 0] > 0.0:
+            frame = dissipation_frame(blocks[c], friction[c])
+            for k in range(10):
+                frames[c, k] = frame[k]
+
+
+@kernel()
+def frames_of(W, friction, dim, frames):
+    """Fill frames (nc, 10) as `contact_frames`, from the whole W; planar contacts need none."""
+    if dim == 2:
+        return
+    A = np.empty((3, 3))
+    for c in range(friction.size):
+        for r in range(3):
+            for s in range(3):
+                A[r, s] = W[3 * c + r, 3 * c + s]
+        if A[0, 0] > 0.0:
+            frame = dissipation_frame(A, friction[c])
+            for k in range(10):
+                frames[c, k] = frame[k]
+
+
+@kernel()
+def one_contact(A, b, mu, frame, rule, dim, old, x):
+    """The solution x of one contact, given b = -(velocity without it); `old` (dim,) is where it was."""
+    if dim == 2:
+        planar_contact(A, b, mu, rule, x)
+        return
+    kept = (
+        frame[0], frame[1], frame[2], frame[3], frame[4], frame[5], frame[6], frame[7], frame[8], frame[9]
+    )  # fmt: skip
+    guess_x, guess_y = old[1], old[2]
+    if rule == MAXIMUM_DISSIPATION or not coulomb_in_frame(kept, b, x, guess_x, guess_y):
+        dissipate_from(kept, b, x, guess_x, guess_y)
+
+
+@kernel()
+def within_cone(x, mu, dim):
+    """Project x (dim,) back onto its cone along the tangent, after over-relaxation or rounding."""
+    x[0] = max(x[0], 0.0)
+    square = x[1] * x[1]
+    if dim == 3:
+        square += x[2] * x[2]
+    bound = mu * x[0]
+    if square > bound * bound:
+        factor = bound / np.sqrt(square)
+        x[1] *= factor
+        if dim == 3:
+            x[2] *= factor
+
+
+@kernel()
+def within_cones(x, friction, dim):
+    """Project every contact's impulse in x (dim*nc,) into its cone, in place."""
+    for c in range(friction.size):
+        within_cone(x[dim * c : dim * (c + 1)], friction[c], dim)
+
+
+@kernel()
+def solution_given_others(W, u, friction, frames, rule, dim, c, x, A, b, old, new):
+    """Fill new (dim,) with the one-contact solution of contact c given all others; u = q + W x."""
+    i = dim * c
+    for r in range(dim):
+        old[r] = x[i + r]
+    for r in range(dim):
+        total = -u[i + r]
+        for s in range(dim):
+            A[r, s] = W[i + r, i + s]
+            total += A[r, s] * old[s]
+        b[r] = total
+    if A[0, 0] > 0.0:
+        one_contact(A, b, friction[c], frames[c], rule, dim, old, new)
+    else:
+        for r in range(dim):
+            new[r] = 0.0
+
+
+@kernel()
+def relax_dense(W, q, friction, frames, rule, dim, omega, sweeps, tolerance, x, u):
+    """Sweep over all contacts until the largest change of an impulse in a sweep is below tolerance times the
+    largest impulse.
+
+    x and u = q + W x are updated in place; u is refreshed every 50 sweeps. Returns (sweeps made, last relative
+    change).
+    """
+    size = q.size
+    count = friction.size
+    A = np.empty((dim, dim))
+    b = np.empty(dim)
+    old = np.empty(dim)
+    new = np.empty(dim)
+    change = np.inf
+    for sweep in range(sweeps):
+        if sweep % 50 == 0:
+            for i in range(size):
+                total = q[i]
+                for j in range(size):
+                    total += W[i, j] * x[j]
+                u[i] = total
+        moved = 0.0
+        largest = 0.0
+        for c in range(count):
+            solution_given_others(W, u, friction, frames, rule, dim, c, x, A, b, old, new)
+            i = dim * c
+            square = 0.0
+            for r in range(dim):
+                square += (new[r] - old[r]) ** 2
+            moved = max(moved, square)
+            if omega != 1.0:
+                for r in range(dim):
+                    new[r] = old[r] + omega * (new[r] - old[r])
+                within_cone(new, friction[c], dim)
+            square = 0.0
+            stays = True
+            for r in range(dim):
+                square += new[r] * new[r]
+                x[i + r] = new[r]
+                stays &= new[r] == old[r]
+            largest = max(largest, square)
+            if stays:
+                continue
+            s0, s1 = new[0] - old[0], new[1] - old[1]
+            if dim == 2:
+                for j in range(size):
+                    u[j] += s0 * W[i, j] + s1 * W[i + 1, j]
+            else:
+                s2 = new[2] - old[2]
+                for j in range(size):
+                    u[j] += s0 * W[i, j] + s1 * W[i + 1, j] + s2 * W[i + 2, j]
+        if largest == 0.0:
+            return sweep + 1, 0.0
+        change = np.sqrt(moved / largest)
+        if change <= tolerance:
+            return sweep + 1, change
+    return sweeps, change
+
+
+@kernel()
+def residual_dense(W, q, friction, frames, rule, dim, x, u, target):
+    """Refresh u = q + W x, fill target with every contact's solution given all others, and return the largest
+    distance of an impulse from it relative to the largest impulse."""
+    size = q.size
+    A = np.empty((dim, dim))
+    b = np.empty(dim)
+    old = np.empty(dim)
+    new = np.empty(dim)
+    for i in range(size):
+        total = q[i]
+        for j in range(size):
+            total += W[i, j] * x[j]
+        u[i] = total
+    worst = 0.0
+    largest = 0.0
+    for c in range(friction.size):
+        solution_given_others(W, u, friction, frames, rule, dim, c, x, A, b, old, new)
+        distance = 0.0
+        length = 0.0
+        for r in range(dim):
+            target[dim * c + r] = new[r]
+            distance += (new[r] - old[r]) ** 2
+            length += max(old[r] * old[r], new[r] * new[r])
+        worst = max(worst, distance)
+        largest = max(largest, length)
+    return np.sqrt(worst / largest) if largest > 0.0 else 0.0
+
+
+@kernel()
+def relax_and_judge(W, q, friction, frames, rule, dim, omega, sweeps, tolerance, x, u, target):
+    """Fill frames, then sweep until the residual is within tolerance; returns (sweeps made, residual)."""
+    frames_of(W, friction, dim, frames)
+    made = 0
+    while True:
+        more, change = relax_dense(
+            W, q, friction, frames, rule, dim, omega, sweeps - made, 0.5 * tolerance, x, u
+        )
+        made += more
+        residual = residual_dense(W, q, friction, frames, rule, dim, x, u, target)
+        if residual <= tolerance or made >= sweeps or change == 0.0:
+            return made, residual
+
+
+@kernel()
+def solution_slopes(W, u, friction, frames, rule, dim, x, slopes):
+    """Derivative (nc, dim, dim) of every contact's solution with respect to its b, by central differences.
+
+    A kink inside the difference gives one of the slopes around it, as a semismooth Newton step wants.
+    """
+    A = np.empty((dim, dim))
+    b = np.empty(dim)
+    old = np.empty(dim)
+    new = np.empty(dim)
+    high = np.empty(dim)
+    low = np.empty(dim)
+    for c in range(friction.size):
+        solution_given_others(W, u, friction, frames, rule, dim, c, x, A, b, old, new)
+        scale = 0.0
+        for r in range(dim):
+            scale = max(scale, abs(b[r]))
+        for s in range(dim):
+            h = 1e-7 * scale
+            if h == 0.0 or not A[0, 0] > 0.0:
+                for r in range(dim):
+                    slopes[c, r, s] = 0.0
+                continue
+            centre = b[s]
+            b[s] = centre + h
+            one_contact(A, b, friction[c], frames[c], rule, dim, new, high)
+            b[s] = centre - h
+            one_contact(A, b, friction[c], frames[c], rule, dim, new, low)
+            b[s] = centre
+            for r in range(dim):
+                slopes[c, r, s] = (high[r] - low[r]) / (2.0 * h)
+
+
+@kernel()
+def contact_blocks(bodies, jacobian, inverse_mass, blocks, response):
+    """Fill blocks (nc, 3, 3) with every contact's own W and response (nc, 2, 3, 6) with J M^-1 of its sides."""
+    for c in range(bodies.shape[0]):
+        for r in range(3):
+            for s in range(3):
+                blocks[c, r, s] = 0.0
+        for side in range(2):
+            body = bodies[c, side]
+            for r in range(3):
+                for j in range(6):
+                    total = 0.0
+                    if body >= 0:
+                        for k in range(6):
+                            total += jacobian[c, side, r, k] * inverse_mass[body, k, j]
+                    response[c, side, r, j] = total
+            for r in range(3):
+                for s in range(3):
+                    for j in range(6):
+                        blocks[c, r, s] += response[c, side, r, j] * jacobian[c, side, s, j]
+
+
+@kernel()
+def relax_contact(
+    c, bodies, jacobian, response, blocks, friction, frames, rule, omega, x, velocity, apply, A, b, old, new
+):
+    """One update of contact c in velocity space; returns (square of the distance to its solution, of its size)."""
+    for r in range(3):
+        free = 0.0
+        for side in range(2):
+            body = bodies[c, side]
+            if body >= 0:
+                for j in range(6):
+                    free += jacobian[c, side, r, j] * velocity[body, j]
+        old[r] = x[c, r]
+        b[r] = -free
+    for r in range(3):
+        for s in range(3):
+            A[r, s] = blocks[c, r, s]
+            b[r] += A[r, s] * old[s]
+    if A[0, 0] > 0.0:
+        one_contact(A, b, friction[c], frames[c], rule, 3, old, new)
+    else:
+        for r in range(3):
+            new[r] = 0.0
+    distance = 0.0
+    length = 0.0
+    for r in range(3):
+        distance += (new[r] - old[r]) ** 2
+        length += max(new[r] * new[r], old[r] * old[r])
+    if apply:
+        if omega != 1.0:
+            for r in range(3):
+                new[r] = old[r] + omega * (new[r] - old[r])
+            within_cone(new, friction[c], 3)
+        for side in range(2):
+            body = bodies[c, side]
+            if body >= 0:
+                for r in range(3):
+                    step = new[r] - old[r]
+                    if step != 0.0:
+                        for j in range(6):
+                            velocity[body, j] += step * response[c, side, r, j]
+        for r in range(3):
+            x[c, r] = new[r]
+    return distance, length
+
+
+@kernel()
+def relax_range(
+    first, last, bodies, jacobian, response, blocks, friction, frames, rule, omega, x, velocity, apply
+):  # fmt: skip
+    """Update contacts first..last - 1 in turn; returns the largest squares of `relax_contact`."""
+    A = np.empty((3, 3))
+    b = np.empty(3)
+    old = np.empty(3)
+    new = np.empty(3)
+    worst = 0.0
+    largest = 0.0
+    for c in range(first, last):
+        distance, length = relax_contact(
+            c,
+            bodies,
+            jacobian,
+            response,
+            blocks,
+            friction,
+            frames,
+            rule,
+            omega,
+            x,
+            velocity,
+            apply,
+            A,
+            b,
+            old,
+            new,
+        )
+        worst = max(worst, distance)
+        largest = max(largest, length)
+    return worst, largest
+
+
+@kernel(parallel=True)
+def relax_colours(
+    starts,
+    bodies,
+    jacobian,
+    response,
+    blocks,
+    friction,
+    frames,
+    rule,
+    omega,
+    x,
+    velocity,
+    apply,
+    sweeps,
+    tolerance,
+):
+    """Sweeps over contacts sorted by colour (colour k is starts[k]..starts[k + 1] - 1), each in parallel.
+
+    Contacts of a colour touch different bodies, so the order within it does not matter. Returns (sweeps made,
+    last largest distance relative to the largest impulse).
+    """
+    change = np.inf
+    pieces = 64
+    worst = np.empty(pieces)
+    largest = np.empty(pieces)
+    for sweep in range(sweeps):
+        far = 0.0
+        size = 0.0
+        for colour in range(starts.size - 1):
+            first = starts[colour]
+            count = starts[colour + 1] - first
+            if count < 256:
+                distance, length = relax_range(
+                    first, first + count, bodies, jacobian, response, blocks, friction, frames, rule, omega, x,
+                    velocity, apply,
+                )  # fmt: skip
+                far = max(far, distance)
+                size = max(size, length)
+                continue
+            for piece in numba.prange(pieces):
+                low = first + count * piece // pieces
+                high = first + count * (piece + 1) // pieces
+                worst[piece], largest[piece] = relax_range(
+                    low,
+                    high,
+                    bodies,
+                    jacobian,
+                    response,
+                    blocks,
+                    friction,
+                    frames,
+                    rule,
+                    omega,
+                    x,
+                    velocity,
+                    apply,
+                )
+            for piece in range(pieces):
+                far = max(far, worst[piece])
+                size = max(size, largest[piece])
+        if size == 0.0:
+            return sweep + 1, 0.0
+        change = np.sqrt(far / size)
+        if change <= tolerance:
+            return sweep + 1, change
+    return sweeps, change
+
+
+@kernel()
+def colour_contacts(bodies, movable, colours):
+    """Fill colours (nc,) greedily so that contacts of one colour share no movable body; returns how many."""
+    nc = bodies.shape[0]
+    count = np.zeros(movable.size, np.int64)
+    for c in range(nc):
+        for side in range(2):
+            if bodies[c, side] >= 0 and movable[bodies[c, side]]:
+                count[bodies[c, side]] += 1
+    start = np.zeros(movable.size + 1, np.int64)
+    for body in range(movable.size):
+        start[body + 1] = start[body] + count[body]
+        count[body] = 0
+    used = np.empty(start[movable.size], np.int64)
+    most = 0
+    for c in range(nc):
+        colour = 0
+        while True:
+            free = True
+            for side in range(2):
+                body = bodies[c, side]
+                if body >= 0 and movable[body]:
+                    for k in range(start[body], start[body] + count[body]):
+                        if used[k] == colour:
+                            free = False
+            if free:
+                break
+            colour += 1
+        colours[c] = colour
+        most = max(most, colour + 1)
+        for side in range(2):
+            body = bodies[c, side]
+            if body >= 0 and movable[body]:
+                used[start[body] + count[body]] = colour
+                count[body] += 1
+    return most

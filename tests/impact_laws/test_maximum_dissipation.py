@@ -1,0 +1,206 @@
+"""Many contacts: fixed points, real problems, bodies without a matrix, threads, refusals."""
+
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+
+from carom.impact_laws import (
+    ContactNetwork,
+    ImpactProblem,
+    ImpactStatus,
+    MaximumDissipation,
+    relaxation_kernels,
+)
+
+PROBLEMS = Path(__file__).parents[3] / "shared" / "data" / "contact_problems.npz"
+RULES = ["maximum-dissipation", "coulomb"]
+
+
+def distance_from_fixed_point(problem, impulse, rule):
+    """The residual by its definition, contact by contact, from matrix products."""
+    dim = problem.dim
+    W, q, friction, _ = problem.kernel_arrays()
+    code = {"maximum-dissipation": 0, "coulomb": 1}[rule]
+    worst = 0.0
+    for c in range(problem.contact_count):
+        own = slice(dim * c, dim * (c + 1))
+        others = impulse.copy()
+        others[own] = 0.0
+        b = -(q + W @ others)[own]
+        alone, frames = np.empty(dim), np.empty((1, 10))
+        block = np.ascontiguousarray(W[own, own])
+        if dim == 3:
+            relaxation_kernels.contact_frames(block[None], friction[c : c + 1], frames)
+        relaxation_kernels.one_contact(block, b, friction[c], frames[0], code, dim, impulse[own], alone)
+        worst = max(worst, float(np.linalg.norm(alone - impulse[own])))
+    largest = float(np.linalg.norm(impulse.reshape(-1, dim), axis=1).max())
+    return worst / largest if largest > 0.0 else worst
+
+
+def random_hyperstatic(rng, dim=3):
+    """Contacts of a few bodies, more of them than freedoms, that leave a separating motion."""
+    freedoms = int(rng.integers(1, 4)) * 6
+    count = int(rng.integers(2, 2 * freedoms // dim + 3))
+    J = rng.normal(size=(dim * count, freedoms))
+    away = rng.normal(size=freedoms)
+    normals = J[::dim]
+    normals[normals @ away < 0.0] *= -1.0
+    v = rng.normal(size=freedoms) - away
+    mass = np.diag(10.0 ** rng.uniform(-1, 1, size=freedoms))
+    return ImpactProblem.from_generalized(mass, J, v, friction=rng.uniform(0.0, 1.0, count), dim=dim)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("dim", [2, 3])
+def test_hyperstatic_problems_reach_a_fixed_point_and_lose_energy(rule, dim):
+    rng = np.random.default_rng(dim)
+    law = MaximumDissipation(rule)
+    unsolved = 0
+    for _ in range(150):
+        problem = random_hyperstatic(rng, dim)
+        outcome = law.resolve(problem)
+        if outcome.status is ImpactStatus.INACCURATE:
+            unsolved += 1
+            continue
+        assert outcome.resolved, outcome.message
+        assert distance_from_fixed_point(problem, outcome.impulse, rule) <= 1e-9
+        impulse = outcome.impulse.reshape(-1, dim)
+        size = np.linalg.norm(impulse[:, 1:], axis=1)
+        assert (size <= problem.friction * impulse[:, 0] * (1 + 1e-14)).all()
+        assert outcome.energy_change <= 1e-12
+    assert unsolved <= 2
+
+
+@pytest.mark.skipif(not PROBLEMS.exists(), reason="the shared contact problems are not beside the project")
+@pytest.mark.parametrize("rule", RULES)
+def test_real_problems_are_solved(rule):
+    data = np.load(PROBLEMS)
+    names = sorted({key.rsplit("/", 1)[0] for key in data})
+    assert len(names) == 16
+    for name in names:
+        if len(data[name + "/mu"]) > 300:  # the tower of planks takes seconds: see the benchmark
+            continue
+        problem = ImpactProblem.symmetrised(
+            data[name + "/W"], data[name + "/q"], friction=data[name + "/mu"], dim=int(data[name + "/dim"])
+        )
+        outcome = MaximumDissipation(rule).resolve(problem)
+        assert outcome.resolved, (name, outcome.message)
+        assert distance_from_fixed_point(problem, outcome.impulse, rule) <= 1e-9, name
+
+
+def pile(rng, count):
+    """Spheres on a slightly compressed cubic lattice over a floor, all falling."""
+    side = round(count ** (1 / 3))
+    grid = np.stack(np.meshgrid(*[np.arange(side)] * 3, indexing="ij"), axis=-1).reshape(-1, 3)
+    index = {tuple(place): k for k, place in enumerate(grid.tolist())}
+    bodies, points, normals = [], [], []
+    for place, k in index.items():
+        for axis in range(3):
+            below = tuple(p - (a == axis) for a, p in enumerate(place))
+            if below in index:
+                bodies.append((k, index[below]))
+            elif axis == 2:
+                bodies.append((k, -1))
+            else:
+                continue
+            normal = np.eye(3)[axis]
+            normals.append(normal)
+            points.append(np.array(place) - 0.5 * normal)
+    velocity = np.zeros((len(grid), 6))
+    velocity[:, 2] = -1.0
+    velocity[:, :3] += 0.2 * rng.normal(size=(len(grid), 3))
+    mass = rng.uniform(0.5, 2.0, len(grid))
+    return ContactNetwork.of_points(bodies, points, normals, grid, mass, 0.1 * mass, velocity, friction=0.4)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_network_and_its_matrix_agree(rule):
+    network = pile(np.random.default_rng(0), 27)
+    law = MaximumDissipation(rule)
+    sparse = law.resolve_network(network)
+    assert sparse.resolved
+    problem = network.dense()
+    assert distance_from_fixed_point(problem, sparse.impulse.ravel(), rule) <= 1e-9
+    dense = law.resolve(problem, start=sparse.impulse.ravel())
+    np.testing.assert_allclose(
+        dense.velocity.reshape(-1, 3), network.contact_velocity(sparse.velocity), atol=1e-8
+    )
+    assert sparse.energy_change == pytest.approx(dense.energy_change, rel=1e-8)
+
+
+def test_threads_change_nothing():
+    network = pile(np.random.default_rng(1), 1000)
+    law = MaximumDissipation()
+    threads = numba.get_num_threads()
+    try:
+        numba.set_num_threads(1)
+        alone = law.resolve_network(network, tolerance=1e-4)
+    finally:
+        numba.set_num_threads(threads)
+    together = law.resolve_network(network, tolerance=1e-4)
+    assert np.array_equal(alone.impulse, together.impulse)
+
+
+def test_a_warm_start_takes_fewer_sweeps():
+    network = pile(np.random.default_rng(2), 125)
+    law = MaximumDissipation(tolerance=1e-8)
+    cold = law.resolve_network(network)
+    warm = law.resolve_network(network, start=cold.impulse)
+    assert cold.resolved
+    assert warm.sweeps == 0
+    problem = network.dense()
+    first = law.resolve(problem)
+    again = law.resolve(problem, start=first.impulse)
+    assert again.info["sweeps"] < first.info["sweeps"]
+
+
+def test_what_was_not_reached_is_said():
+    network = pile(np.random.default_rng(3), 64)
+    law = MaximumDissipation(max_sweeps=3)
+    outcome = law.resolve(network.dense())
+    assert outcome.status is ImpactStatus.INACCURATE
+    assert "residual" in outcome.message
+    sparse = law.resolve_network(network)
+    assert not sparse.resolved
+    assert sparse.residual > law.tolerance
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "words"),
+    [
+        ({"friction_rule": "dry"}, ValueError, "friction_rule must be one of maximum-dissipation, coulomb"),
+        ({"tolerance": 0.0}, ValueError, "tolerance"),
+        ({"tolerance": "small"}, TypeError, "tolerance"),
+        ({"max_sweeps": 0}, ValueError, "max_sweeps"),
+        ({"max_sweeps": 1.5}, TypeError, "max_sweeps"),
+    ],
+)
+def test_bad_parameters_are_named(change, error, words):
+    with pytest.raises(error, match=words):
+        MaximumDissipation(**change)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("bodies", [[0, 0]], "one body twice"),
+        ("bodies", [[0, 2]], "from -1 to 1"),
+        ("bodies", [[0.5, 1.0]], "integers"),
+        ("jacobian", np.zeros((1, 2, 3, 5)), "jacobian must have shape"),
+        ("inverse_mass", -np.ones((2, 6, 6)), "positive semi-definite"),
+        ("velocity", np.full((2, 6), np.nan), "velocity must be finite"),
+        ("friction", -0.1, "friction must be at least 0"),
+    ],
+)
+def test_bad_networks_are_named(field, value, words):
+    fields = {
+        "bodies": [[0, 1]],
+        "jacobian": np.ones((1, 2, 3, 6)),
+        "inverse_mass": np.tile(np.eye(6), (2, 1, 1)),
+        "velocity": np.zeros((2, 6)),
+        "friction": 0.3,
+    }
+    with pytest.raises((TypeError, ValueError), match=words):
+        ContactNetwork(**(fields | {field: value}))
