@@ -2,20 +2,28 @@
 
 from importlib import import_module
 
-from .demo import Check, Demo
+from .demo import Check, ComputedDemo, Demo, Table, WritingDemo
 from .drop import DroppedMesh, drop_scene, load_dropped_mesh, shipped_mesh
 
 # Name on the command line -> module and class. A new demo is one line here.
 _DEMOS = {
     "bouncing-ball": ("bouncing_ball", "BouncingBall"),
+    "bowling": ("bowling", "Bowling"),
+    "hodograph": ("hodograph", "Hodograph"),
+    "icosahedron": ("icosahedron", "Icosahedron"),
+    "jia-wang-table": ("jia_wang_table", "JiaWangTable"),
     "newtons-cradle": ("newtons_cradle", "NewtonsCradle"),
+    "pin-and-ball": ("pin_and_ball", "PinAndBall"),
     "rocking-block": ("rocking_block", "RockingBlock"),
 }
 
 __all__ = [
     "Check",
+    "ComputedDemo",
     "Demo",
     "DroppedMesh",
+    "Table",
+    "WritingDemo",
     "demo_by_name",
     "demo_names",
     "drop_scene",
@@ -29,7 +37,7 @@ def demo_names() -> tuple[str, ...]:
     return tuple(sorted(_DEMOS))
 
 
-def demo_by_name(name: str) -> Demo:
+def demo_by_name(name: str) -> Demo | ComputedDemo:
     """The demo of that name; ValueError listing the names when there is none."""
     if name not in _DEMOS:
         raise ValueError(f"demo must be one of {', '.join(demo_names())}, got {name!r}")

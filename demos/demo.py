@@ -1,7 +1,8 @@
 """What every demo offers."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from ..bodies import Scene
@@ -41,3 +42,37 @@ class Demo(Protocol):
 
     def check(self, trajectory: "Trajectory") -> list[Check]:
         """Compare a finished run with what must happen; at least one check."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A header and rows of words, as many as the header has."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@runtime_checkable
+class ComputedDemo(Protocol):
+    """A demo that computes instead of simulating: no scene, no recording, but tables and checks."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    """One line, with the source where there is one."""
+
+    def tables(self) -> list[Table]:
+        """What was computed."""
+
+    def check(self) -> list[Check]:
+        """Compare what was computed with what must come out; at least one check."""
+
+
+@runtime_checkable
+class WritingDemo(ComputedDemo, Protocol):
+    """A computed demo that also writes a file, such as a picture."""
+
+    ending: ClassVar[str]
+    """Of the file, such as ".png"."""
+
+    def write(self, path: Path) -> None:
+        """Write the file; DisplayError of the viewer where what draws it is not installed."""

@@ -18,7 +18,7 @@ from . import __version__
 
 if TYPE_CHECKING:
     from .bodies import Scene
-    from .demos import Check
+    from .demos import Check, ComputedDemo
     from .impact_laws import ImpactLaw
     from .simulator import Trajectory
 
@@ -116,8 +116,10 @@ examples:
         "run a built-in scene, or list them",
         """\
 Run a built-in scene and check its ending; without a name, list the scenes. The check belongs to the scene's
-own law and duration, so it is left out when these are given.""",
+own law and duration, so it is left out when these are given. Some demos compute single impacts instead:
+they print tables, take no law or duration, and may write a file, which --out names.""",
         "examples:\n  carom demo\n  carom demo newtons-cradle --out cradle.h5\n"
+        "  carom demo hodograph --out hodograph.png\n"
         "  carom demo bouncing-ball --law anitescu-potra --no-view",
     )
     demo.add_argument("name", nargs="?", metavar="NAME", help="the scene; without it, the scenes are listed")
@@ -238,7 +240,7 @@ def _drop(options: argparse.Namespace) -> int:
 
 
 def _demo(options: argparse.Namespace) -> int:
-    from .demos import demo_by_name, demo_names
+    from .demos import ComputedDemo, demo_by_name, demo_names
 
     if options.name is None:
         width = max(len(name) for name in demo_names()) + 2
@@ -250,6 +252,8 @@ def _demo(options: argparse.Namespace) -> int:
         demo = demo_by_name(options.name)
     except ValueError as error:
         raise BadInput(str(error)) from None
+    if isinstance(demo, ComputedDemo):
+        return _compute(demo, options)
     out = _writable(options.out or f"{demo.name}.h5", ".h5")
     law = _law(options.law or demo.law)
     _say(f"{demo.name}: {demo.summary}.")
@@ -262,6 +266,37 @@ def _demo(options: argparse.Namespace) -> int:
             status = ENDED_BADLY
     _show(trajectory, out, options.no_view)
     return status
+
+
+def _compute(demo: "ComputedDemo", options: argparse.Namespace) -> int:
+    """A demo without a scene: its tables, its checks, and the file it writes, if any."""
+    from .demos import WritingDemo
+    from .viewer import DisplayError
+
+    for option in ("law", "duration"):
+        if getattr(options, option) is not None:
+            raise BadInput(f"--{option}: demo {demo.name} computes single impacts and does not take it")
+    out = None
+    if isinstance(demo, WritingDemo):
+        out = _writable(options.out or f"{demo.name}{demo.ending}", demo.ending)
+        if out.suffix.lower() != demo.ending:
+            raise BadInput(f"--out {options.out}: expected an ending {demo.ending}, got {out.suffix}")
+    elif options.out is not None:
+        raise BadInput(f"--out: demo {demo.name} writes no file")
+    _say(f"{demo.name}: {demo.summary}.")
+    for table in demo.tables():
+        _say_table(list(table.header), [list(row) for row in table.rows], fold_first=True)
+    checks = demo.check()
+    _say_checks(checks)
+    if isinstance(demo, WritingDemo) and out is not None:
+        try:
+            demo.write(out)
+        except DisplayError as error:
+            return _complain(str(error), ENDED_BADLY)
+        except OSError as error:
+            raise BadInput(f"--out {out}: cannot be written ({error.strerror or error})") from None
+        _say(f"Written: {out}")
+    return DONE if all(check.holds for check in checks) else ENDED_BADLY
 
 
 def _view(options: argparse.Namespace) -> int:
@@ -466,14 +501,14 @@ def _complain(text: str, status: int) -> int:
     return status
 
 
-def _say_table(header: list[str], rows: list[list[str]]) -> None:
+def _say_table(header: list[str], rows: list[list[str]], fold_first: bool = False) -> None:
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     table = Table(header_style="bold")
     for k, title in enumerate(header):
-        table.add_column(Text(title), overflow="fold", no_wrap=k == 0)
+        table.add_column(Text(title), overflow="fold", no_wrap=k == 0 and not fold_first)
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     Console().print(table)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -64,14 +65,14 @@ class StrongeBatch:
     def __len__(self) -> int:
         return len(self.impulse)
 
-    @property
+    @cached_property
     def sequence(self) -> NDArray[np.str_]:
         """Events of each impact in their order."""
         distinct, index = np.unique(self._codes, return_inverse=True)
         words = ["".join(_LETTERS[int(digit)] for digit in str(code) if digit != "0") for code in distinct]
         return np.array(words, dtype="<U3")[index]
 
-    @property
+    @cached_property
     def status(self) -> NDArray[np.object_]:
         """How each resolution ended."""
         return np.array([_STATUS[int(code)][0] for code in self._status], dtype=object)
@@ -211,7 +212,9 @@ def _per_impact(name: str, value: ArrayLike, count: int) -> Array:
     array = _real_array(name, value)
     if array.shape not in ((), (count,)):
         raise ValueError(f"{name} must be a number or have shape ({count},), got shape {array.shape}")
-    return np.ascontiguousarray(np.broadcast_to(array, (count,)))
+    return np.array(
+        np.broadcast_to(array, (count,))
+    )  # a copy: kernels compile once more for read-only arrays
 
 
 def _refuse_indefinite_batch(W: Array) -> None:

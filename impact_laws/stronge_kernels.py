@@ -13,7 +13,14 @@ import numpy as np
 
 from ..compiled import kernel
 from .reflection_kernels import IMMOVABLE, LEAST_APPROACHING, MOST_APPROACHING, RANDOM, TOO_MANY, VISITS
-from .tolerances import STRONGE_JAMMED, STRONGE_SINGULAR, STRONGE_STEPS, STRONGE_TAIL, STRONGE_TAYLOR
+from .tolerances import (
+    STRONGE_JAMMED,
+    STRONGE_SINGULAR,
+    STRONGE_STEPS,
+    STRONGE_STRAIGHT,
+    STRONGE_TAIL,
+    STRONGE_TAYLOR,
+)
 
 ORDER = 20
 COMPRESSION_ENDS, SLIP_STOPS, RESTITUTION_ENDS = 1, 2, 3
@@ -132,26 +139,22 @@ def slip_series(x, y, b11, b12, b22, d1, d2, mu, wn, T):
 
 
 @kernel()
-def stop_ahead(x, y, b11, b12, b22, d1, d2, mu):
-    """Closed form of the whole rest of slip (x, y) that stops: (found, I_x, I_y, I_z, ∫ρ² dτ, error).
+def attracting_ray(x, y, b11, b12, b22, d1, d2, mu):
+    """The invariant direction (c, s) that slip (x, y) has nearly reached: (found, c, s, f, h1).
 
-    About the invariant direction with components a along and b across slip, w = b/a, ρ = a (1 + w²/2 - ...):
-    the linear part of γ' = -μ B γ + d ρ integrates exactly, and ∫ (ρ - a) dτ is a series in w whose first
-    neglected term gives the error.
+    Along it slip changes by f an impulse; the angle from it decays at the rate h1 < 0 in τ.
     """
     rho = np.sqrt(x * x + y * y)
     c, s = x / rho, y / rho
-    turn = 0.0
-    f = 0.0
+    f = h1 = 0.0
     for _ in range(8):
         m1 = d1 - mu * (b11 * c + b12 * s)
         m2 = d2 - mu * (b12 * c + b22 * s)
         f = c * m1 + s * m2
         across = c * m2 - s * m1
-        mtt = -mu * (b11 * s * s - 2.0 * b12 * s * c + b22 * c * c)
-        h1 = mtt - f
-        if f >= 0.0 or h1 >= 0.0 or abs(across) > 0.1 * abs(h1):
-            return False, 0.0, 0.0, 0.0, 0.0, 0.0
+        h1 = -mu * (b11 * s * s - 2.0 * b12 * s * c + b22 * c * c) - f
+        if h1 >= 0.0 or abs(across) > 0.1 * abs(h1):
+            return False, c, s, f, h1
         turn = across / h1
         if abs(turn) <= 1e-16:
             break
@@ -159,9 +162,21 @@ def stop_ahead(x, y, b11, b12, b22, d1, d2, mu):
         length = np.sqrt(c * c + s * s)
         c /= length
         s /= length
+    return True, c, s, f, h1
+
+
+@kernel()
+def whole_stop(x, y, c, s, f, h1, b11, b12, b22, d1, d2, mu):
+    """Closed form of all that is left of slip (x, y) that stops along (c, s): (I_x, I_y, I_z, ∫ρ² dτ, error).
+
+    With components a along and b across, w = b/a, ρ = a (1 + w²/2 - ...): the linear part of
+    γ' = -μ B γ + d ρ integrates exactly, and ∫ (ρ - a) dτ is a series in w whose first neglected term gives
+    the error.
+    """
     a = c * x + s * y
     b = c * y - s * x
     w = b / a
+    mtt = h1 + f
     mut = -mu * ((b22 - b11) * s * c + b12 * (c * c - s * s))
     du = c * d1 + s * d2
     dt = c * d2 - s * d1
@@ -177,13 +192,25 @@ def stop_ahead(x, y, b11, b12, b22, d1, d2, mu):
     t2 = -(1.0 + 2.0 * mut * t1 + du * t0 + t1 * h2) / (2.0 * (f + h1))
     squares = a * a * (t0 + w * (t1 + w * t2))
     return (
-        True,
         -mu * (along_sum * c - across_sum * s),
         -mu * (along_sum * s + across_sum * c),
         along_sum + extra,
         squares,
         error,
     )
+
+
+@kernel()
+def keep_stage(stages, codes, event, code, jx, jy, jz, mu, to_impulse):
+    """Write the cumulative impulse at an event, with rounding outside the cone cut back."""
+    length = np.sqrt(jx * jx + jy * jy)
+    if length > mu * jz:
+        jx *= mu * jz / length
+        jy *= mu * jz / length
+    codes[event] = code
+    stages[event, 0] = jz * to_impulse
+    stages[event, 1] = jx * to_impulse
+    stages[event, 2] = jy * to_impulse
 
 
 @kernel()
@@ -216,13 +243,20 @@ def stronge_impact(W, u, mu, e, T, stages, codes):
     steps = 0
     X, Y, P, G, Q = T[0], T[1], T[2], T[3], T[4]
     slipping = mu > 0.0 and (x != 0.0 or y != 0.0)
+    straight = False
+    qx = qy = 0.0
+    reach = np.inf  # normal impulse until straight slip stops
     while slipping:  # left by a stop of slip; an end of restitution returns
         rho = np.sqrt(x * x + y * y)
-        found, tx, ty, tz, squares, error = stop_ahead(x, y, b11, b12, b22, d1, d2, mu)
-        if found and error <= STRONGE_TAIL * least:
+        found, c, s, f, h1 = attracting_ray(x, y, b11, b12, b22, d1, d2, mu)
+        if found and f < 0.0:
+            tx, ty, tz, squares, error = whole_stop(x, y, c, s, f, h1, b11, b12, b22, d1, d2, mu)
             after = vz + wn * tz + d1 * tx + d2 * ty
             work = -0.5 * (x * tx + y * ty + (vz + after) * tz) - mu * squares
-            if (not restoring and after < 0.0) or (restoring and after >= 0.0 and returned - work < target):
+            fits = after < 0.0
+            if restoring:
+                fits = after >= 0.0 and returned - work < target
+            if fits and error <= STRONGE_TAIL * least:
                 jx += tx
                 jy += ty
                 jz += tz
@@ -232,6 +266,11 @@ def stronge_impact(W, u, mu, e, T, stages, codes):
                 else:
                     compression += work
                 break
+        if found and abs(c * y - s * x) <= STRONGE_STRAIGHT * rho:
+            straight = True
+            qx, qy = -mu * c, -mu * s
+            reach = rho / -f if f < 0.0 else np.inf
+            break
         if steps == STRONGE_STEPS:
             return STEP_LIMIT, events, steps, compression * work_scale, False
         steps += 1
@@ -318,68 +357,84 @@ def stronge_impact(W, u, mu, e, T, stages, codes):
             vz = 0.0
             restoring = True
             target = e * e * compression
-            codes[events] = COMPRESSION_ENDS
-            stages[events, 0] = jz * to_impulse
-            stages[events, 1] = jx * to_impulse
-            stages[events, 2] = jy * to_impulse
+            keep_stage(stages, codes, events, COMPRESSION_ENDS, jx, jy, jz, mu, to_impulse)
             events += 1
             ends_phase = target <= 0.0
         if ends_phase and restoring:
-            codes[events] = RESTITUTION_ENDS
-            stages[events, 0] = jz * to_impulse
-            stages[events, 1] = jx * to_impulse
-            stages[events, 2] = jy * to_impulse
+            keep_stage(stages, codes, events, RESTITUTION_ENDS, jx, jy, jz, mu, to_impulse)
             return RESOLVED, events + 1, steps, compression * work_scale, False
-    if mu > 0.0 and (u[1] != 0.0 or u[2] != 0.0):
-        codes[events] = SLIP_STOPS
-        stages[events, 0] = jz * to_impulse
-        stages[events, 1] = jx * to_impulse
-        stages[events, 2] = jy * to_impulse
-        events += 1
-    # from here impulse is straight: no friction, sticking, or slip that leaves zero along one direction
-    qx = qy = 0.0
+    # From here impulse is straight: while slip keeps the ray that it has reached, then without slip (no
+    # friction, or sticking), or with slip that leaves zero along one direction.
     sticks = False
-    if mu > 0.0:
-        qx, qy = sticking_direction(b11, b12, b22, d1, d2)
-        sticks = qx * qx + qy * qy <= mu * mu
-        if not sticks:
-            qx, qy = centrifugal_direction(b11, b12, b22, d1, d2, mu)
-            qx, qy = -mu * qx, -mu * qy
-    rate = wn + d1 * qx + d2 * qy
-    jammed = not rate > STRONGE_SINGULAR * wn
-    if not restoring:
-        more = 0.0
-        if not jammed:
-            more = -vz / rate
-            compression += 0.5 * vz * vz / rate
-        elif vz < STRONGE_JAMMED * u[0] / speed:
-            return NEVER_RETURNS, events, steps, compression * work_scale, sticks
-        jx += qx * more
-        jy += qy * more
-        jz += more
-        vz = 0.0
-        target = e * e * compression
-        returned = 0.0
-        codes[events] = COMPRESSION_ENDS
-        stages[events, 0] = jz * to_impulse
-        stages[events, 1] = jx * to_impulse
-        stages[events, 2] = jy * to_impulse
-        events += 1
-    left = target - returned
-    if left > 0.0:
-        square = vz * vz + 2.0 * rate * left
-        if jammed and sticks and vz <= -STRONGE_JAMMED * u[0] / speed:
-            return JAMS, events, steps, compression * work_scale, sticks
-        if square < 0.0 or (rate <= 0.0 and vz <= 0.0):
-            return RENEWED_COMPRESSION, events, steps, compression * work_scale, sticks
-        more = 2.0 * left / (vz + np.sqrt(square))
-        jx += qx * more
-        jy += qy * more
-        jz += more
-    codes[events] = RESTITUTION_ENDS
-    stages[events, 0] = jz * to_impulse
-    stages[events, 1] = jx * to_impulse
-    stages[events, 2] = jy * to_impulse
+    for leg in range(2):
+        if leg == 0 and not straight:
+            continue
+        if leg == 1:
+            reach = np.inf
+            qx = qy = 0.0
+            if slipping:
+                keep_stage(stages, codes, events, SLIP_STOPS, jx, jy, jz, mu, to_impulse)
+                events += 1
+            if mu > 0.0:
+                qx, qy = sticking_direction(b11, b12, b22, d1, d2)
+                sticks = qx * qx + qy * qy <= mu * mu
+                if not sticks:
+                    qx, qy = centrifugal_direction(b11, b12, b22, d1, d2, mu)
+                    qx, qy = -mu * qx, -mu * qy
+        rate = wn + d1 * qx + d2 * qy
+        jammed = not rate > STRONGE_SINGULAR * wn
+        if not restoring:
+            more = reach
+            if not jammed:
+                more = min(reach, -vz / rate)
+            elif reach == np.inf:
+                if vz < STRONGE_JAMMED * u[0] / speed:
+                    return (
+                        (JAMS if sticks else NEVER_RETURNS),
+                        events,
+                        steps,
+                        compression * work_scale,
+                        sticks,
+                    )
+                more = 0.0
+            compression -= (vz + 0.5 * rate * more) * more
+            jx += qx * more
+            jy += qy * more
+            jz += more
+            vz += rate * more
+            reach -= more
+            if reach == 0.0:
+                continue  # slip has stopped before compression ended
+            vz = 0.0
+            restoring = True
+            target = e * e * compression
+            keep_stage(stages, codes, events, COMPRESSION_ENDS, jx, jy, jz, mu, to_impulse)
+            events += 1
+        left = target - returned
+        if left > 0.0:
+            square = vz * vz + 2.0 * rate * left
+            more = np.inf
+            if jammed and sticks and vz <= -STRONGE_JAMMED * u[0] / speed:
+                return JAMS, events, steps, compression * work_scale, sticks
+            if square >= 0.0 and not (rate <= 0.0 and vz <= 0.0):
+                more = 2.0 * left / (vz + np.sqrt(square))
+            if more > reach:
+                more = reach
+                if vz + rate * more < 0.0:
+                    return RENEWED_COMPRESSION, events, steps, compression * work_scale, sticks
+                returned += (vz + 0.5 * rate * more) * more
+                jx += qx * more
+                jy += qy * more
+                jz += more
+                vz += rate * more
+                continue  # slip has stopped before restitution ended
+            if more == np.inf:
+                return RENEWED_COMPRESSION, events, steps, compression * work_scale, sticks
+            jx += qx * more
+            jy += qy * more
+            jz += more
+        break
+    keep_stage(stages, codes, events, RESTITUTION_ENDS, jx, jy, jz, mu, to_impulse)
     return RESOLVED, events + 1, steps, compression * work_scale, sticks
 
 
@@ -447,12 +502,6 @@ def resolve_contacts(
         )
         steps += made_steps
         for k in range(events):
-            normal = stages[k, 0]
-            tangential = np.sqrt(stages[k, 1] ** 2 + stages[k, 2] ** 2)
-            bound = friction[chosen] * normal
-            if tangential > bound:  # rounding of the sums
-                stages[k, 1] *= bound / tangential
-                stages[k, 2] *= bound / tangential
             record[rows, 0] = chosen
             record[rows, 1] = codes[k]
             for i in range(3):

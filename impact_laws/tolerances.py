@@ -172,3 +172,7 @@ DISSIPATION_REFINED = 1e-5
 """Determinant of the tangential mobility at zero normal velocity over its squared trace below which a single
 contact is refined with velocities of twice the precision. Larger: slower. Smaller: contacts of very uneven
 mobility lose digits of the objective."""
+
+STRONGE_STRAIGHT = 1e-14
+"""[rad] Angle from an attracting invariant direction below which slip is taken as straight. Larger: impulses lose
+digits. Smaller: slip that creeps along the direction takes steps without end."""

@@ -17,7 +17,7 @@ def test_closed_form_of_the_time_of_rest():
 
 
 def test_unknown_demo_lists_the_known():
-    with pytest.raises(ValueError, match="bouncing-ball, newtons-cradle, rocking-block"):
+    with pytest.raises(ValueError, match=r"bouncing-ball, .*newtons-cradle, .*rocking-block"):
         demo_by_name("nothing")
 
 

@@ -204,3 +204,27 @@ def test_bad_networks_are_named(field, value, words):
     }
     with pytest.raises((TypeError, ValueError), match=words):
         ContactNetwork(**(fields | {field: value}))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("rule", RULES)
+def test_ten_thousand_hyperstatic_problems(rule):
+    rng = np.random.default_rng(77)
+    law = MaximumDissipation(rule, max_sweeps=4000)
+    unsolved, gain, approach, outside = 0, 0.0, 0.0, 0.0
+    for _ in range(10000):
+        problem = random_hyperstatic(rng)
+        outcome = law.resolve(problem)
+        if not outcome.resolved:
+            unsolved += 1
+            continue
+        impulse = outcome.impulse.reshape(-1, 3)
+        size = np.linalg.norm(impulse[:, 1:], axis=1)
+        outside = max(outside, float((size - problem.friction * impulse[:, 0] * (1 + 1e-14)).max()))
+        gain = max(gain, outcome.energy_change / max(np.abs(problem.u).max() ** 2, 1e-300))
+        before = float(np.abs(problem.approach_measure()).max())
+        approach = min(approach, float(problem.approach_measure(outcome.velocity).min()) / before)
+    assert outside <= 0.0
+    assert gain <= 1e-12
+    assert approach >= -1e-8
+    assert unsolved <= 50, unsolved
