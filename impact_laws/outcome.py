@@ -13,6 +13,8 @@ from .impact_problem import ImpactProblem
 
 Array = NDArray[np.float64]
 
+_FEW = 8  # stages; longer paths gain from the library's matrix product
+
 
 class ImpactStatus(Enum):
     """How a resolution ended; ``value`` is its name in files and tables, ``advice`` what to do about it."""
@@ -113,9 +115,14 @@ class ImpactOutcome:
         result that leaves an approaching contact or gains energy is never called resolved.
         """
         inertia, before, _, _ = problem.kernel_arrays()
-        impulses = np.zeros((len(labels) + 1, before.size))
-        impulses[1:] = stages
-        velocities = before + impulses @ inertia
+        impulses = np.empty((len(labels) + 1, before.size))
+        velocities = np.empty_like(impulses)
+        if len(labels) <= _FEW:
+            outcome_kernels.trace(inertia, before, stages, impulses, velocities)
+        else:
+            impulses[0] = 0.0
+            impulses[1:] = stages
+            np.add(impulses @ inertia, before, out=velocities)
         impulse = impulses[-1]
         response = inertia @ impulse
         velocity = before + response

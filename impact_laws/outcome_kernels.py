@@ -7,6 +7,22 @@ FINE, APPROACHES, GAINS_ENERGY = 0, 1, 2
 
 
 @kernel()
+def trace(inertia, before, stages, impulses, velocities):
+    """Fill impulses (k + 1, n) with a zero row before the stages, and velocities = before + inertia impulses."""
+    n = before.size
+    for i in range(n):
+        impulses[0, i] = 0.0
+        velocities[0, i] = before[i]
+    for k in range(stages.shape[0]):
+        for i in range(n):
+            impulses[k + 1, i] = stages[k, i]
+            total = 0.0
+            for j in range(n):
+                total += inertia[i, j] * stages[k, j]
+            velocities[k + 1, i] = before[i] + total
+
+
+@kernel()
 def judge(impulse, before, response, velocity, kinetic_scale, dim):
     """Verdict on velocity = before + response, response = W @ impulse: (code, least approach measure after,
     energy change)."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -15,6 +15,8 @@ from .outcome import ImpactOutcome, ImpactStatus
 from .sequential_reflection import checked_order, visits_of
 
 Array = NDArray[np.float64]
+
+_FIRST = np.zeros(1, dtype=np.int64)
 
 _LETTERS = {
     stronge_kernels.COMPRESSION_ENDS: "c",
@@ -44,6 +46,12 @@ _STATUS = {
     stronge_kernels.TOO_MANY: (ImpactStatus.NOT_TERMINATED, "a contact still approaches after all impacts"),
     stronge_kernels.IMMOVABLE: (ImpactStatus.NO_SOLUTION, "a contact between immovable bodies approaches"),
 }
+
+
+@cache
+def _words(codes: tuple[float, ...]) -> tuple[str, tuple[str, ...]]:
+    """Letters and labels of the events of one impact."""
+    return "".join(_LETTERS[int(code)] for code in codes), tuple(_LABELS[int(code)] for code in codes)
 
 
 @dataclass(frozen=True)
@@ -125,9 +133,11 @@ class StrongeCoulomb:
         """
         inertia, before, friction, restitution = problem.kernel_arrays()
         count, dim = problem.contact_count, problem.dim
-        seed = int(generator_of(rng).integers(1, 2**31 - 1)) if self.order == "random" else 1
-        kind, visits = visits_of(self.order, count)
-        impacts = self.max_impacts if count > 1 else 1
+        seed, kind, visits, impacts = 1, 0, _FIRST, 1
+        if count > 1:
+            seed = int(generator_of(rng).integers(1, 2**31 - 1)) if self.order == "random" else 1
+            kind, visits = visits_of(self.order, count)
+            impacts = self.max_impacts
         record = np.empty((3 * impacts, 7))
         ended, rows, steps = stronge_kernels.resolve_contacts(
             inertia, before.copy(), friction, restitution, problem.kinetic_scale_array,
@@ -136,16 +146,35 @@ class StrongeCoulomb:
         status, message = _STATUS[ended]
         record = record[:rows]
         if count == 1:
-            codes = [int(code) for code in record[:, 1].tolist()]
+            codes = tuple(record[:, 1].tolist())
+            sequence, labels = _words(codes)
             info = {
-                "sequence": "".join([_LETTERS[code] for code in codes]),
+                "sequence": sequence,
                 "compression_work": float(record[-1, 5]) if rows else 0.0,
                 "sticks": bool(rows and record[-1, 6]),
                 "steps": steps,
             }
-            labels = [_LABELS[code] for code in codes]
             return ImpactOutcome.from_stages(problem, record[:, 2 : 2 + dim], labels, status, message, info)
         return self._outcome_of_several(problem, record, steps, status, message)
+
+    def impulse(self, problem: ImpactProblem) -> tuple[Array, ImpactStatus]:
+        """Only the impulse (3,) of one spatial contact and how it ended, in half the time of `resolve`."""
+        if problem.u.size != 3 or problem.dim != 3:
+            raise ValueError(
+                f"problem must have one spatial contact, got {problem.contact_count} with dim {problem.dim}"
+            )
+        inertia, velocity, friction, restitution = problem.kernel_arrays()
+        stages, codes = np.empty((3, 3)), np.empty(3, dtype=np.int64)
+        ended, events, _, _, _ = stronge_kernels.stronge_impact(
+            inertia,
+            velocity,
+            friction[0],
+            restitution[0],
+            np.empty((5, stronge_kernels.ORDER + 2)),
+            stages,
+            codes,
+        )
+        return stages[max(events - 1, 0)].copy(), _STATUS[ended][0]
 
     @staticmethod
     def _outcome_of_several(
