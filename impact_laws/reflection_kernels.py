@@ -9,6 +9,42 @@ FEASIBLE, TOO_MANY, IMMOVABLE = 0, 1, 2
 
 
 @kernel()
+def next_contact(velocity, dim, scale, threshold, order, visits, cursor, approaching):
+    """The approaching contact that comes next in an order, -1 where none approaches.
+
+    velocity (dim nc,) holds a normal velocity every `dim` entries; cursor (2,) keeps the place in `visits` and
+    the state of the random sequence (Park & Miller); approaching (nc,) is workspace.
+    """
+    count = 0
+    chosen = -1
+    extreme = 0.0
+    for i in range(scale.size):
+        measure = velocity[dim * i] / scale[i]
+        if measure < threshold:
+            approaching[count] = i
+            count += 1
+            if (
+                chosen < 0
+                or (order == MOST_APPROACHING and measure < extreme)
+                or (order == LEAST_APPROACHING and measure > extreme)
+            ):
+                chosen = i
+                extreme = measure
+    if count == 0:
+        return -1
+    if order == VISITS:
+        for _ in range(visits.size):
+            chosen = visits[cursor[0]]
+            cursor[0] = (cursor[0] + 1) % visits.size
+            if velocity[dim * chosen] / scale[chosen] < threshold:
+                break
+    elif order == RANDOM:
+        cursor[1] = cursor[1] * 48271 % 2147483647
+        chosen = approaching[cursor[1] * count // 2147483647]
+    return chosen
+
+
+@kernel()
 def reflect(N, velocity, scale, threshold, order, visits, seed, sequence):
     """Reflect across approaching contacts until none is left.
 
@@ -16,38 +52,14 @@ def reflect(N, velocity, scale, threshold, order, visits, seed, sequence):
     receives the contacts. Returns (reflections, status).
     """
     contacts = velocity.size
-    state = seed % 2147483646 + 1
-    position = 0
+    cursor = np.array([0, seed % 2147483646 + 1])
     approaching = np.empty(contacts, np.int64)
     for made in range(sequence.size + 1):
-        count = 0
-        chosen = -1
-        extreme = 0.0
-        for i in range(contacts):
-            measure = velocity[i] / scale[i]
-            if measure < threshold:
-                approaching[count] = i
-                count += 1
-                if (
-                    chosen < 0
-                    or (order == MOST_APPROACHING and measure < extreme)
-                    or (order == LEAST_APPROACHING and measure > extreme)
-                ):
-                    chosen = i
-                    extreme = measure
-        if count == 0:
+        chosen = next_contact(velocity, 1, scale, threshold, order, visits, cursor, approaching)
+        if chosen < 0:
             return made, FEASIBLE
         if made == sequence.size:
             return made, TOO_MANY
-        if order == VISITS:
-            for _ in range(visits.size):
-                chosen = visits[position]
-                position = (position + 1) % visits.size
-                if velocity[chosen] / scale[chosen] < threshold:
-                    break
-        elif order == RANDOM:
-            state = state * 48271 % 2147483647
-            chosen = approaching[state * count // 2147483647]
         if not N[chosen, chosen] > 0.0:
             return made, IMMOVABLE
         before = velocity[chosen]

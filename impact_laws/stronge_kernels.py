@@ -12,7 +12,7 @@ import numba
 import numpy as np
 
 from ..compiled import kernel
-from .reflection_kernels import IMMOVABLE, LEAST_APPROACHING, MOST_APPROACHING, RANDOM, TOO_MANY, VISITS
+from .reflection_kernels import IMMOVABLE, TOO_MANY, next_contact
 from .tolerances import (
     STRONGE_JAMMED,
     STRONGE_SINGULAR,
@@ -455,39 +455,15 @@ def resolve_contacts(
     block = np.zeros((3, 3))
     velocity = np.zeros(3)
     approaching = np.empty(contacts, np.int64)
-    state = seed % 2147483646 + 1
-    position = 0
+    cursor = np.array([0, seed % 2147483646 + 1])
     rows = 0
     steps = 0
     for made in range(impacts + 1):
-        count = 0
-        chosen = -1
-        extreme = 0.0
-        for i in range(contacts):
-            measure = u[dim * i] / scale[i]
-            if measure < threshold:
-                approaching[count] = i
-                count += 1
-                if (
-                    chosen < 0
-                    or (order == MOST_APPROACHING and measure < extreme)
-                    or (order == LEAST_APPROACHING and measure > extreme)
-                ):
-                    chosen = i
-                    extreme = measure
-        if count == 0:
+        chosen = next_contact(u, dim, scale, threshold, order, visits, cursor, approaching)
+        if chosen < 0:
             return RESOLVED, rows, steps
         if made == impacts:
             break
-        if order == VISITS:
-            for _ in range(visits.size):
-                chosen = visits[position]
-                position = (position + 1) % visits.size
-                if u[dim * chosen] / scale[chosen] < threshold:
-                    break
-        elif order == RANDOM:
-            state = state * 48271 % 2147483647
-            chosen = approaching[state * count // 2147483647]
         c = dim * chosen
         if not W[c, c] > 0.0:
             return IMMOVABLE, rows, steps
