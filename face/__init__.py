@@ -38,6 +38,7 @@ _ROOM_OF_NAME = {
             "MaximumDissipation",
             "OutcomeSet",
             "SequentialReflection",
+            "SetValuedRouth",
             "StrongeCoulomb",
         ),
         "impact_laws",

@@ -12,6 +12,7 @@ from .lcp import LcpSolution, LcpStatus, enumerate_lcp_solutions, solve_lcp
 from .maximum_dissipation import MaximumDissipation
 from .outcome import ImpactOutcome, ImpactPath, ImpactStatus, OutcomeSet
 from .sequential_reflection import SequentialReflection
+from .set_valued_routh import SetValuedRouth
 from .slip_curve import SlipCurve, slip_curve
 from .slip_directions import (
     InvariantDirection,
@@ -41,6 +42,7 @@ __all__ = [
     "NetworkOutcome",
     "OutcomeSet",
     "SequentialReflection",
+    "SetValuedRouth",
     "SlipCurve",
     "SolutionCondition",
     "StrongeBatch",

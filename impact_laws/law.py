@@ -46,6 +46,7 @@ _LAWS = {
     "anitescu-potra": ("anitescu_potra", "AnitescuPotra"),
     "maximum-dissipation": ("maximum_dissipation", "MaximumDissipation"),
     "sequential-reflection": ("sequential_reflection", "SequentialReflection"),
+    "set-valued-routh": ("set_valued_routh", "SetValuedRouth"),
     "stronge-coulomb": ("stronge_coulomb", "StrongeCoulomb"),
 }
 

@@ -176,3 +176,12 @@ mobility lose digits of the objective."""
 STRONGE_STRAIGHT = 1e-14
 """[rad] Angle from an attracting invariant direction below which slip is taken as straight. Larger: impulses lose
 digits. Smaller: slip that creeps along the direction takes steps without end."""
+
+ROUTH_STEP = 1.0
+"""Largest normal impulse of one step of the set-valued law, in units of the impulse that stops the fastest contact
+alone, where no step is given. Larger: outcomes near simultaneous compression are drawn more often. Smaller: more
+steps."""
+
+ROUTH_APPROACH = 1e-9
+"""Approach that ends an impact of the set-valued law, as a fraction of the largest measure before it. Larger: small
+approaches are left. Smaller: errors of the complementarity solver cost further steps."""

@@ -15,6 +15,7 @@ from carom.impact_laws import (
     ImpactStatus,
     MaximumDissipation,
     SequentialReflection,
+    SetValuedRouth,
     StrongeCoulomb,
     law_by_name,
     law_names,
@@ -29,6 +30,7 @@ LAWS = [
     SequentialReflection(order="least_approaching"),
     SequentialReflection(order="cyclic"),
     SequentialReflection(order="random"),
+    SetValuedRouth(),
     StrongeCoulomb(),
     StrongeCoulomb(order="cyclic"),
     StrongeCoulomb(order="random"),
@@ -41,6 +43,7 @@ KINDS = ["regular", "rank_deficient", "badly_scaled", "duplicated"]
 EXCUSED = {
     (StrongeCoulomb, "rank_deficient"): {ImpactStatus.NO_SOLUTION, ImpactStatus.RENEWED_COMPRESSION},
     (StrongeCoulomb, "badly_scaled"): {ImpactStatus.NOT_TERMINATED, ImpactStatus.RENEWED_COMPRESSION},
+    (SetValuedRouth, "badly_scaled"): {ImpactStatus.NOT_TERMINATED},
     **{(MaximumDissipation, kind): {ImpactStatus.INACCURATE} for kind in KINDS},
 }
 MOST_EXCUSED = {"regular": 2, "duplicated": 2, "rank_deficient": 12, "badly_scaled": 15}  # of 60
@@ -135,7 +138,7 @@ def test_laws_are_frozen_dataclasses_of_the_protocol(law):
 def test_unknown_names_list_the_laws():
     with pytest.raises(
         ValueError,
-        match="anitescu-potra, maximum-dissipation, sequential-reflection, stronge-coulomb, got 'newton'",
+        match=r"anitescu-potra, maximum-dissipation, .*, set-valued-routh, stronge-coulomb, got 'newton'",
     ):
         law_by_name("newton")
     assert law_by_name("anitescu-potra", cone_edges=6) == AnitescuPotra(6)

@@ -206,17 +206,30 @@ def test_bad_networks_are_named(field, value, words):
         ContactNetwork(**(fields | {field: value}))
 
 
+def couples_strongly(problem):
+    """Whether friction can hold a contact open at zero normal velocity: W_nn <= mu |W_nt| somewhere.
+
+    A one-contact solution then jumps where others change, and no impulses need fit together.
+    """
+    blocks = np.einsum("cicj->cij", problem.W.reshape(problem.contact_count, 3, problem.contact_count, 3))
+    return bool((blocks[:, 0, 0] <= problem.friction * np.linalg.norm(blocks[:, 0, 1:], axis=1)).any())
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("rule", RULES)
 def test_ten_thousand_hyperstatic_problems(rule):
     rng = np.random.default_rng(77)
     law = MaximumDissipation(rule, max_sweeps=4000)
-    unsolved, gain, approach, outside = 0, 0.0, 0.0, 0.0
+    unsolved, jumping, gain, approach, outside = 0, 0, 0.0, 0.0, 0.0
     for _ in range(10000):
         problem = random_hyperstatic(rng)
         outcome = law.resolve(problem)
         if not outcome.resolved:
-            unsolved += 1
+            assert outcome.status is ImpactStatus.INACCURATE
+            if couples_strongly(problem):
+                jumping += 1
+            else:
+                unsolved += 1
             continue
         impulse = outcome.impulse.reshape(-1, 3)
         size = np.linalg.norm(impulse[:, 1:], axis=1)
@@ -227,4 +240,5 @@ def test_ten_thousand_hyperstatic_problems(rule):
     assert outside <= 0.0
     assert gain <= 1e-12
     assert approach >= -1e-8
-    assert unsolved <= 50, unsolved
+    assert unsolved <= 30, (unsolved, jumping)
+    assert jumping <= 150, (unsolved, jumping)
