@@ -13,8 +13,10 @@ _DEMOS = {
     "icosahedron": ("icosahedron", "Icosahedron"),
     "jia-wang-table": ("jia_wang_table", "JiaWangTable"),
     "newtons-cradle": ("newtons_cradle", "NewtonsCradle"),
+    "painleve-rod": ("painleve_rod", "PainleveRod"),
     "pin-and-ball": ("pin_and_ball", "PinAndBall"),
     "rocking-block": ("rocking_block", "RockingBlock"),
+    "six-mass-body": ("six_mass_body", "SixMassBody"),
 }
 
 __all__ = [

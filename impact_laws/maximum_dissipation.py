@@ -91,7 +91,7 @@ class MaximumDissipation:
             impulse = _real_array("start", start)
             if impulse.shape != velocity.shape:
                 raise ValueError(f"start must have shape {velocity.shape}, got shape {impulse.shape}")
-        if not problem.approaching().any():
+        if problem.normal_velocity.min() > 0.0:  # grazing contacts may jam: an impulse without collision
             return ImpactOutcome.from_stages(
                 problem, np.zeros((1, velocity.size)), ("simultaneous impact",),
                 info={"residual": 0.0, "sweeps": 0, "newton_steps": 0},

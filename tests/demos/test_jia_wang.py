@@ -83,4 +83,6 @@ def test_kinds_of_demos():
     assert {name for name, demo in kinds.items() if isinstance(demo, WritingDemo)} == {
         "hodograph",
         "jia-wang-table",
+        "painleve-rod",
+        "six-mass-body",
     }

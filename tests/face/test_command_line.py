@@ -12,7 +12,7 @@ from carom.command_line import main
 from carom.demos import demo_names, shipped_mesh
 from carom.viewer import DisplayError
 
-COMPUTED = ("hodograph", "icosahedron", "jia-wang-table", "pin-and-ball")
+COMPUTED = ("hodograph", "icosahedron", "jia-wang-table", "painleve-rod", "pin-and-ball", "six-mass-body")
 
 
 @pytest.fixture(autouse=True)

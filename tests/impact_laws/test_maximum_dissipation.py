@@ -156,6 +156,19 @@ def test_a_warm_start_takes_fewer_sweeps():
     assert again.info["sweeps"] < first.info["sweeps"]
 
 
+@pytest.mark.parametrize("factor", [0.99, 1.01])
+def test_a_grazing_rod_jams_above_the_critical_friction(factor):
+    """Painlevé's rod: sliding, without approach, and an impulse only above the critical friction."""
+    theta = np.radians(60.0)
+    sine, cosine = np.sin(theta), np.cos(theta)
+    W = [[1 + 3 * cosine**2, -3 * sine * cosine, 0], [-3 * sine * cosine, 1 + 3 * sine**2, 0], [0, 0, 4]]
+    critical = (cosine + 1 / (3 * cosine)) / sine
+    outcome = MaximumDissipation().resolve(ImpactProblem(W, [0.0, -1.0, 0.0], friction=factor * critical))
+    assert outcome.resolved
+    stop = [3 * np.sin(2 * theta) / 8, (5 + 3 * np.cos(2 * theta)) / 8, 0.0]
+    np.testing.assert_allclose(outcome.impulse, stop if factor > 1 else np.zeros(3), atol=1e-12)
+
+
 def test_what_was_not_reached_is_said():
     network = pile(np.random.default_rng(3), 64)
     law = MaximumDissipation(max_sweeps=3)
