@@ -15,6 +15,7 @@ from ..compiled import kernel
 from .reflection_kernels import IMMOVABLE, TOO_MANY, next_contact
 from .tolerances import (
     STRONGE_JAMMED,
+    STRONGE_NO_SLIP,
     STRONGE_SINGULAR,
     STRONGE_STEPS,
     STRONGE_STRAIGHT,
@@ -225,7 +226,7 @@ def stronge_impact(W, u, mu, e, T, stages, codes):
         codes[i] = 0
         for j in range(3):
             stages[i, j] = 0.0
-    speed = np.sqrt(u[0] * u[0] + u[1] * u[1] + u[2] * u[2])
+    speed = max(abs(u[0]), abs(u[1]), abs(u[2]))
     if not u[0] < 0.0:
         return RESOLVED, 0, 0, 0.0, False
     size = (W[0, 0] + W[1, 1] + W[2, 2]) / 3.0
@@ -242,7 +243,9 @@ def stronge_impact(W, u, mu, e, T, stages, codes):
     events = 0
     steps = 0
     X, Y, P, G, Q = T[0], T[1], T[2], T[3], T[4]
-    slipping = mu > 0.0 and (x != 0.0 or y != 0.0)
+    slipping = mu > 0.0 and max(abs(x), abs(y)) > STRONGE_NO_SLIP
+    if not slipping:
+        x = y = 0.0
     straight = False
     qx = qy = 0.0
     reach = np.inf  # normal impulse until straight slip stops
@@ -266,7 +269,9 @@ def stronge_impact(W, u, mu, e, T, stages, codes):
                 else:
                     compression += work
                 break
-        if found and abs(c * y - s * x) <= STRONGE_STRAIGHT * rho:
+        # rounding turns slip this far from a ray that attracts weakly
+        noise = 2e-15 * mu * (b11 + b22) / abs(h1) if h1 < 0.0 else 0.0
+        if found and abs(c * y - s * x) <= max(STRONGE_STRAIGHT, noise) * rho:
             straight = True
             qx, qy = -mu * c, -mu * s
             reach = rho / -f if f < 0.0 else np.inf
@@ -288,8 +293,11 @@ def stronge_impact(W, u, mu, e, T, stages, codes):
             break  # what is left of slip can move no digit, whatever way it still turns
         if G[0] > 0.0:
             # no step needs to be much longer than to where the phase would end at this rate
-            rest = -vz if not restoring else (target - returned) / max(vz, 1e-300)
-            h = min(h, 4.0 * (abs(rest) + abs(vz)) / (rho * G[0]))
+            rest = -vz / G[0]
+            if restoring:
+                left = target - returned
+                rest = 2.0 * left / (vz + np.sqrt(vz * vz + 2.0 * G[0] * left))
+            h = min(h, 4.0 * rest / rho)
         elif growth >= 0.0 and turning <= 1e-14 * (wn + abs(G[0])):
             unsolved = RENEWED_COMPRESSION if restoring else NEVER_RETURNS
             return unsolved, events, steps, compression * work_scale, False
@@ -361,6 +369,8 @@ def stronge_impact(W, u, mu, e, T, stages, codes):
             events += 1
             ends_phase = target <= 0.0
         if ends_phase and restoring:
+            if not compression >= 0.0:  # rounding of a direction without normal mobility
+                return NEVER_RETURNS, events, steps, compression * work_scale, False
             keep_stage(stages, codes, events, RESTITUTION_ENDS, jx, jy, jz, mu, to_impulse)
             return RESOLVED, events + 1, steps, compression * work_scale, False
     # From here impulse is straight: while slip keeps the ray that it has reached, then without slip (no
@@ -382,7 +392,7 @@ def stronge_impact(W, u, mu, e, T, stages, codes):
                     qx, qy = centrifugal_direction(b11, b12, b22, d1, d2, mu)
                     qx, qy = -mu * qx, -mu * qy
         rate = wn + d1 * qx + d2 * qy
-        jammed = not rate > STRONGE_SINGULAR * wn
+        jammed = not rate > 10.0 * STRONGE_SINGULAR * (wn + abs(d1 * qx) + abs(d2 * qy))
         if not restoring:
             more = reach
             if not jammed:
@@ -434,6 +444,8 @@ def stronge_impact(W, u, mu, e, T, stages, codes):
             jy += qy * more
             jz += more
         break
+    if not compression >= 0.0:
+        return NEVER_RETURNS, events, steps, compression * work_scale, sticks
     keep_stage(stages, codes, events, RESTITUTION_ENDS, jx, jy, jz, mu, to_impulse)
     return RESOLVED, events + 1, steps, compression * work_scale, sticks
 

@@ -185,3 +185,7 @@ steps."""
 ROUTH_APPROACH = 1e-9
 """Approach that ends an impact of the set-valued law, as a fraction of the largest measure before it. Larger: small
 approaches are left. Smaller: errors of the complementarity solver cost further steps."""
+
+STRONGE_NO_SLIP = 1e-100
+"""Slip below this share of the contact velocity counts as none. Larger: slip that starts from almost nothing is
+lost. Smaller: its square underflows."""

@@ -483,3 +483,61 @@ def test_a_nearly_singular_tangential_block_is_resolved(smallest):
     outcome = LAW.resolve(ImpactProblem(W, [-1, 0.3, 0.3 * smallest], 0.6, 0.6))
     assert outcome.resolved
     assert outcome.info["sequence"] == "cr"
+
+
+PLAIN = [[2, 0.5, 0.3], [0.5, 3, 0.2], [0.3, 0.2, 4]]
+
+
+@pytest.mark.parametrize("scale", [1e-250, 1e-162, 1e-100, 1e100, 1e154, 1e200])
+def test_velocities_of_any_size_scale(scale):
+    plain, _ = LAW.impulse(ImpactProblem(PLAIN, [-1.0, 1.0, 1.0], 0.5, 0.5))
+    batch = LAW.resolve_many([PLAIN], [[-scale, scale, scale]], 0.5, 0.5)
+    assert batch.resolved.all()
+    np.testing.assert_allclose(batch.impulse[0] / scale, plain, rtol=1e-14)
+
+
+@pytest.mark.parametrize("slip", [5e-324, 1e-163, 1e-120])
+def test_slip_too_small_to_square_counts_as_none(slip):
+    some = LAW.resolve(ImpactProblem(PLAIN, [-1.0, slip, 0.0], 0.5, 0.5))
+    none = LAW.resolve(ImpactProblem(PLAIN, [-1.0, 0.0, 0.0], 0.5, 0.5))
+    assert some.resolved
+    assert np.array_equal(some.impulse, none.impulse)
+
+
+@pytest.mark.parametrize("exponent", [-20, -28, -31, -34, -100])
+@pytest.mark.parametrize("e", [0.5, 1.0])
+def test_grazing_returns_its_restitution(exponent, e):
+    approach = 10.0**exponent
+    impulse, status = LAW.impulse(ImpactProblem(PLAIN, [-approach, 1.0, 0.5], 0.5, e))
+    direction = np.array([1.0, 0.5]) / np.hypot(1.0, 0.5)
+    exact = (1 + e) * approach / (2.0 - 0.5 * np.array([0.5, 0.3]) @ direction)
+    assert status is ImpactStatus.RESOLVED
+    assert impulse[0] == pytest.approx(exact, rel=1e-9)
+
+
+def test_slip_that_reverses_onto_a_neutral_ray_is_resolved():
+    W = [
+        [0.20444868038155145, -1.7799879921749753, 0.7825932406655552],
+        [-1.7799879921749753, 21.584769301295, -9.489419642953083],
+        [0.7825932406655552, -9.489419642953083, 4.1734689544357515],
+    ]
+    u = [-0.44560691274177255, 0.4603828686856612, -0.20241289420785702]
+    outcome = LAW.resolve(ImpactProblem(W, u, 0.07549160828135677, 1.0))
+    assert outcome.resolved
+    exact = [14.145370659056963, 0.9596729409219338, -0.4219318109465483]
+    np.testing.assert_allclose(outcome.impulse, exact, rtol=1e-6)  # the ray hardly attracts
+
+
+def test_no_outcome_of_rank_one_has_negative_work():
+    rng = np.random.default_rng(12)
+    w = np.round(rng.uniform(0.01, 1.0, size=(4000, 3)), 2)
+    W = w[:, :, None] * w[:, None, :]
+    u = np.round(rng.normal(size=(4000, 3)), 2)
+    u[:, 0] = -np.abs(u[:, 0]) - 0.01
+    batch = LAW.resolve_many(W, u, 0.5, 0.5)
+    good = batch.resolved
+    assert good.any()
+    change = np.einsum("ni,ni->n", batch.impulse, 0.5 * (u + batch.velocity))
+    assert change[good].max() <= 1e-9
+    assert batch.velocity[good, 0].min() >= -1e-9
+    assert np.abs(batch.impulse[good]).max() < 1e8
