@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from . import lcp_kernels
 from .impact_problem import ImpactProblem
+from .law import checked_count
 from .lcp import _STATUS, LcpStatus, enumerate_lcp_solutions
 from .outcome import ImpactOutcome, ImpactStatus, OutcomeSet
 from .tolerances import DISTINCT, ENUMERATION_UNKNOWNS, LCP_RESIDUAL
@@ -46,10 +47,7 @@ class AnitescuPotra:
     honours_restitution: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if isinstance(self.cone_edges, bool) or not isinstance(self.cone_edges, int | np.integer):
-            raise TypeError(f"cone_edges must be an integer of at least 3, got {self.cone_edges!r}")
-        if self.cone_edges < 3:
-            raise ValueError(f"cone_edges must be at least 3, got {self.cone_edges}")
+        checked_count("cone_edges", self.cone_edges, 3)
 
     def resolve(self, problem: ImpactProblem, rng: np.random.Generator | None = None) -> ImpactOutcome:
         """The outcome Lemke's method finds; ``rng`` is not used. ``info`` holds pivots, restarts, residual

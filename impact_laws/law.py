@@ -67,6 +67,14 @@ def law_by_name(name: str, **parameters: Any) -> ImpactLaw:
     return getattr(import_module(f".{module}", __package__), law)(**parameters)
 
 
+def checked_count(name: str, value: Any, least: int) -> None:
+    """Raise TypeError or ValueError that names a law's parameter unless it is an integer of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise TypeError(f"{name} must be an integer of at least {least}, got {value!r}")
+    if value < least:
+        raise ValueError(f"{name} must be at least {least}, got {value}")
+
+
 def generator_of(rng: np.random.Generator | None) -> np.random.Generator:
     """The generator given, or one of seed 0, so that resolving without one repeats."""
     if rng is None:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import relaxation_kernels
 from .contact_network import ContactNetwork, NetworkOutcome
 from .impact_problem import ImpactProblem, _real_array
-from .law import generator_of
+from .law import checked_count, generator_of
 from .outcome import ImpactOutcome, ImpactStatus
 from .tolerances import RELAXATION_GAIN
 
@@ -68,10 +68,7 @@ class MaximumDissipation:
             raise TypeError(f"tolerance must be a number above 0, got {self.tolerance!r}")
         if not 0.0 < self.tolerance < 1.0:
             raise ValueError(f"tolerance must lie between 0 and 1, got {self.tolerance}")
-        if isinstance(self.max_sweeps, bool) or not isinstance(self.max_sweeps, int | np.integer):
-            raise TypeError(f"max_sweeps must be an integer of at least 1, got {self.max_sweeps!r}")
-        if self.max_sweeps < 1:
-            raise ValueError(f"max_sweeps must be at least 1, got {self.max_sweeps}")
+        checked_count("max_sweeps", self.max_sweeps, 1)
 
     def resolve(
         self,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from . import reflection_kernels
 from .impact_problem import ImpactProblem
-from .law import generator_of
+from .law import checked_count, generator_of
 from .lcp import LcpStatus, solve_lcp
 from .outcome import ImpactOutcome, ImpactStatus
 
@@ -56,10 +56,7 @@ class SequentialReflection:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "order", checked_order(self.order))
-        if isinstance(self.max_reflections, bool) or not isinstance(self.max_reflections, int | np.integer):
-            raise TypeError(f"max_reflections must be an integer of at least 1, got {self.max_reflections!r}")
-        if self.max_reflections < 1:
-            raise ValueError(f"max_reflections must be at least 1, got {self.max_reflections}")
+        checked_count("max_reflections", self.max_reflections, 1)
 
     def resolve(self, problem: ImpactProblem, rng: np.random.Generator | None = None) -> ImpactOutcome:
         """The outcome; ``rng`` is used for order "random" only.

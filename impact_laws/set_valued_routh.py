@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from . import routh_kernels
 from .anitescu_potra import edge_directions
 from .impact_problem import ImpactProblem
-from .law import generator_of
+from .law import checked_count, generator_of
 from .outcome import ImpactOutcome, ImpactStatus, OutcomeSet
 from .tolerances import ROUTH_APPROACH, ROUTH_STEP
 
@@ -64,12 +64,8 @@ class SetValuedRouth:
                 raise TypeError(f"step must be a number of N s or None, got {self.step!r}")
             if not 0.0 < self.step < np.inf:
                 raise ValueError(f"step must be above 0 and finite, got {self.step}")
-        for field, least in (("cone_edges", 3), ("max_steps", 1)):
-            value = getattr(self, field)
-            if isinstance(value, bool) or not isinstance(value, int | np.integer):
-                raise TypeError(f"{field} must be an integer of at least {least}, got {value!r}")
-            if value < least:
-                raise ValueError(f"{field} must be at least {least}, got {value}")
+        checked_count("cone_edges", self.cone_edges, 3)
+        checked_count("max_steps", self.max_steps, 1)
 
     def step_of(self, problem: ImpactProblem) -> Array:
         """The steps [N s] taken for a problem, (nc,): the one given, or what the largest approach asks for.

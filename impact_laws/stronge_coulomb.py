@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import stronge_kernels
-from .impact_problem import ImpactProblem, _real_array
-from .law import generator_of
+from .impact_problem import ImpactProblem, _per_contact, _real_array
+from .law import checked_count, generator_of
 from .outcome import ImpactOutcome, ImpactStatus
 from .sequential_reflection import checked_order, visits_of
 
@@ -119,10 +119,7 @@ class StrongeCoulomb:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "order", checked_order(self.order))
-        if isinstance(self.max_impacts, bool) or not isinstance(self.max_impacts, int | np.integer):
-            raise TypeError(f"max_impacts must be an integer of at least 1, got {self.max_impacts!r}")
-        if self.max_impacts < 1:
-            raise ValueError(f"max_impacts must be at least 1, got {self.max_impacts}")
+        checked_count("max_impacts", self.max_impacts, 1)
 
     def resolve(self, problem: ImpactProblem, rng: np.random.Generator | None = None) -> ImpactOutcome:
         """The outcome; ``rng`` is used for order "random" only.
@@ -223,10 +220,10 @@ class StrongeCoulomb:
         if inertia.shape != (count, 3, 3):
             raise ValueError(f"W must have shape {(count, 3, 3)} to match u, got shape {inertia.shape}")
         _refuse_indefinite_batch(inertia)
-        mu = _per_impact("friction", friction, count)
+        mu = _per_contact("friction", friction, count)
         if mu.min(initial=0.0) < 0.0:
             raise ValueError(f"friction must be at least 0 at every contact, got {mu.min():g}")
-        e = _per_impact("restitution", restitution, count)
+        e = _per_contact("restitution", restitution, count)
         if e.min(initial=0.0) < 0.0 or e.max(initial=0.0) > 1.0:
             worst = e.min() if e.min() < 0.0 else e.max()
             raise ValueError(f"restitution must lie within [0, 1] at every contact, got {worst:g}")
@@ -235,15 +232,6 @@ class StrongeCoulomb:
         stronge_kernels.resolve_batch(inertia, velocity, mu, e, impulse, codes, status)
         after = velocity + np.einsum("nij,nj->ni", inertia, impulse)
         return StrongeBatch(impulse, after, status == stronge_kernels.RESOLVED, codes, status)
-
-
-def _per_impact(name: str, value: ArrayLike, count: int) -> Array:
-    array = _real_array(name, value)
-    if array.shape not in ((), (count,)):
-        raise ValueError(f"{name} must be a number or have shape ({count},), got shape {array.shape}")
-    return np.array(
-        np.broadcast_to(array, (count,))
-    )  # a copy: kernels compile once more for read-only arrays
 
 
 def _refuse_indefinite_batch(W: Array) -> None:

@@ -11,6 +11,7 @@ a point of the face (or the core point of the round side F) in the axes that car
 import numpy as np
 
 from ..compiled import kernel
+from ..impact_laws.lcp_kernels import eliminate
 from .kernels import rotation_matrix
 from .tolerances import (
     COLLOCATION_ACCURACY,
@@ -190,41 +191,13 @@ def least_norm_solution(G, b):
     x = np.zeros(n)
     if n == 0:
         return x, True
-    A = G.copy()
-    y = b.copy()
-    order = np.arange(n)
-    first = 0.0
-    regular = True
-    for k in range(n):
-        best, row, column = 0.0, k, k
-        for i in range(k, n):
-            for j in range(k, n):
-                if abs(A[i, j]) > best:
-                    best, row, column = abs(A[i, j]), i, j
-        if k == 0:
-            first = best
-        if not best > FORCE_RANK * first:
-            regular = False
-            break
+    largest = 0.0
+    for i in range(n):
         for j in range(n):
-            A[k, j], A[row, j] = A[row, j], A[k, j]
-        y[k], y[row] = y[row], y[k]
-        for i in range(n):
-            A[i, k], A[i, column] = A[i, column], A[i, k]
-        order[k], order[column] = order[column], order[k]
-        for i in range(k + 1, n):
-            factor = A[i, k] / A[k, k]
-            if factor != 0.0:
-                for j in range(k + 1, n):
-                    A[i, j] -= factor * A[k, j]
-                y[i] -= factor * y[k]
-    if regular:
-        for k in range(n - 1, -1, -1):
-            for j in range(k + 1, n):
-                y[k] -= A[k, j] * y[j]
-            y[k] /= A[k, k]
-            x[order[k]] = y[k]
-        return x, True
+            largest = max(largest, abs(G[i, j]))
+    y = b.copy()
+    if eliminate(G.copy(), y, FORCE_RANK * largest):
+        return y, True
     A = G.copy()
     V = np.zeros((n, n))
     for i in range(n):

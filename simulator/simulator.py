@@ -107,11 +107,11 @@ class Simulator:
                 self._pairs_of[body].append(index)
         states = self.model.initial_states()
         self._refuse_overlap(states)
-        self._friction = [scene.pair_material(*pair) for pair in self._pairs]
-        self._material = dict(zip(self._pairs, self._friction, strict=True))
+        self._material = {pair: scene.pair_material(*pair) for pair in self._pairs}
         self._next = np.full(len(self._pairs), np.inf)
         self._history: dict[Pair, deque[tuple[float, Array]]] = {}
         self._changes: dict[int, deque[float]] = {}
+        self._accumulated_at = -math.inf
         self._next_span = np.full(self.model.count, np.inf)
         self._stalled = 0
         self._motions: list[_Motion] = []
@@ -346,8 +346,6 @@ class Simulator:
         note = f"infinitely many impacts accumulate at t = {self._accumulated_at!r} s"
         return note, settled, closing
 
-    _accumulated_at = -math.inf
-
     def _closed_for_good(self, closing: ContactPatch, slow: float, states: Array) -> Array | None:
         """States at the limit of an accumulation: `slow` contacts without normal velocity, nearest in energy.
 
@@ -368,10 +366,7 @@ class Simulator:
         jacobian, inverse_mass, velocity, moving = contact_jacobian(self.model, patch, settled)
         if (jacobian @ velocity)[0::3].min(initial=0.0) >= -LASTING_SPEED:
             return settled
-        friction, _ = self._coefficients(patch)
-        problem = ImpactProblem.from_generalized(
-            None, jacobian, velocity, friction=friction, dim=3, inverse_mass=inverse_mass
-        )
+        problem = self._problem(patch, jacobian, inverse_mass, velocity)
         outcome = AnitescuPotra().resolve(problem)
         if not outcome.resolved:
             return None
@@ -679,8 +674,12 @@ class Simulator:
         ignored = [
             word
             for word, honoured, values in (
-                ("friction", self.law.honours_friction, [m.friction for m in self._friction]),
-                ("restitution", self.law.honours_restitution, [m.restitution for m in self._friction]),
+                ("friction", self.law.honours_friction, [m.friction for m in self._material.values()]),
+                (
+                    "restitution",
+                    self.law.honours_restitution,
+                    [m.restitution for m in self._material.values()],
+                ),
             )
             if not honoured and any(values)
         ]
