@@ -122,7 +122,7 @@ def secular_root(a0, a1, a2, b0, b1, n0, n1, n2, low, high, s, scale, rising, to
 
 
 @kernel()
-def polished(p, q, h11, h12, h22, h1, h2, c, e, kappa):
+def polished(p, q, h11, h12, h22, h1, h2, c, e, kappa, polish):
     """Newton steps of the conditions of the minimum, split along and across the conic: (found, p, q).
 
     The multiplier is the one that fits best, so the pole of the secular equation leaves no trace.
@@ -155,7 +155,7 @@ def polished(p, q, h11, h12, h22, h1, h2, c, e, kappa):
         q += d2
         step = abs(d1) + abs(d2)
         size = abs(p) + abs(q)
-        if step <= DISSIPATION_POLISH * size:
+        if step <= polish * size:
             return c - e * p >= 0.0, p, q
         if not step <= 0.3 * size:
             return False, p, q
@@ -223,7 +223,7 @@ def put_on_conic(p, q, h11, h12, h22, h1, h2, c, e, kappa):
     return p, q
 
 
-@kernel()
+@kernel(forceinline=True)
 def fill_impulse(x, p, q, cosine, sine, unit, mu):
     """Fill x from the tangential impulse (p, q) in its frame, on the cone and never outside."""
     x[1] = unit * (cosine * p - sine * q)
@@ -290,7 +290,7 @@ def bounded_target(frame, h1, h2):
     return h1, h2
 
 
-@kernel()
+@kernel(forceinline=True)
 def stop_in_frame(frame, h1, h2, k, unit, x):
     """Fill x with the impulse that stops the contact, if the cone contains it; returns whether it does."""
     _, mu, cosine, sine, g, h11, h12, h22, _, ridge = frame
@@ -317,11 +317,12 @@ def stop_in_frame(frame, h1, h2, k, unit, x):
 
 
 @kernel()
-def dissipate_from(frame, b, x, guess_x, guess_y):
+def dissipate_from(frame, b, x, guess_x, guess_y, polish):
     """As `dissipate_in_frame`, from a guess of the tangential impulse, such as that of the last sweep.
 
     A guess (0, 0) is none. A sliding solution near the guess is found without the multiplier's equation; the
-    conic is convex, so whatever the guess leads to is the global minimum.
+    conic is convex, so whatever the guess leads to is the global minimum. Newton's method, which converges
+    quadratically, ends after a step below `polish`, relative.
     """
     ann, mu, cosine, sine, g, h11, h12, h22, pole, ridge = frame
     x[0] = x[1] = x[2] = 0.0
@@ -373,10 +374,10 @@ def dissipate_from(frame, b, x, guess_x, guess_y):
     if guess_x != 0.0 or guess_y != 0.0:
         p = (cosine * guess_x + sine * guess_y) / unit
         q = (cosine * guess_y - sine * guess_x) / unit
-        found, p, q = polished(p, q, h11, h12, h22, h1, h2, c, e, kappa)
+        found, p, q = polished(p, q, h11, h12, h22, h1, h2, c, e, kappa, polish)
     if not found:
         p, q = on_conic(h11, h12, h22, h1, h2, c, e, kappa, pole, DISSIPATION_ROOT)
-        found, p, q = polished(p, q, h11, h12, h22, h1, h2, c, e, kappa)
+        found, p, q = polished(p, q, h11, h12, h22, h1, h2, c, e, kappa, polish)
     if not found:
         p, q = on_conic(h11, h12, h22, h1, h2, c, e, kappa, pole, 4e-16)
         p, q = put_on_conic(p, q, h11, h12, h22, h1, h2, c, e, kappa)
@@ -392,7 +393,7 @@ def dissipate_from(frame, b, x, guess_x, guess_y):
 @kernel()
 def dissipate_in_frame(frame, b, x):
     """As `dissipate`, for a contact whose `dissipation_frame` is kept: many b, one A."""
-    return dissipate_from(frame, b, x, 0.0, 0.0)
+    return dissipate_from(frame, b, x, 0.0, 0.0, DISSIPATION_POLISH)
 
 
 @kernel()
@@ -403,7 +404,7 @@ def dissipate(A, b, mu, x):
     (normal, tangent, tangent2). Branches are those of figure 5 of Preclik, Eibl & Rüde.
     """
     frame = dissipation_frame(A, mu)
-    branch = dissipate_from(frame, b, x, 0.0, 0.0)
+    branch = dissipate_from(frame, b, x, 0.0, 0.0, DISSIPATION_POLISH)
     if STICKING <= branch <= HYPERBOLA and frame[9] == 0.0:
         stiffness = frame[5] + frame[7]
         if frame[5] * frame[7] - frame[6] * frame[6] < DISSIPATION_REFINED * stiffness * stiffness:
@@ -493,7 +494,7 @@ def refine(A, b, frame, branch, x):
         x[0], x[1], x[2] = normal, t1, t2
 
 
-@kernel()
+@kernel(forceinline=True)
 def slip_turn(h11, h12, h22, h1, h2, c, e, u1, u2):
     """(F, F', -G): slip after the impact across the impulse's direction (u1, u2), its derivative by the angle,
     and slip against that direction, all times f = 1 + e u1 > 0."""
@@ -506,10 +507,10 @@ def slip_turn(h11, h12, h22, h1, h2, c, e, u1, u2):
     return u1 * g2 - u2 * g1, u1 * d2 - u2 * d1 - along, -along
 
 
-@kernel()
-def slide_near(h11, h12, h22, h1, h2, c, e, u1, u2, iterations):
+@kernel(forceinline=True)
+def slide_near(h11, h12, h22, h1, h2, c, e, u1, u2, polish):
     """A sliding direction with slip opposed, by Newton's method from a unit direction: (found, u1, u2)."""
-    for _ in range(iterations):
+    for _ in range(16):
         value, slope, opposed = slip_turn(h11, h12, h22, h1, h2, c, e, u1, u2)
         turn = -value / slope
         if not slope > 0.0:  # on a crest between two solutions: walk down
@@ -521,14 +522,14 @@ def slide_near(h11, h12, h22, h1, h2, c, e, u1, u2, iterations):
         u2 *= length
         if not 1.0 + e * u1 > 0.0:
             break
-        if slope > 0.0 and abs(turn) <= DISSIPATION_POLISH:
+        if slope > 0.0 and abs(turn) <= polish:
             return opposed >= 0.0, u1, u2
     return False, u1, u2
 
 
-@kernel()
-def coulomb_in_frame(frame, b, x, guess_x, guess_y):
-    """As `coulomb_slide`, for a contact whose `dissipation_frame` is kept."""
+@kernel(forceinline=True)
+def coulomb_in_frame(frame, b, x, guess_x, guess_y, polish):
+    """As `coulomb_slide`, for a contact whose `dissipation_frame` is kept; `polish` as in `dissipate_from`."""
     ann, mu, cosine, sine, g, h11, h12, h22, _, _ = frame
     x[0] = x[1] = x[2] = 0.0
     largest = max(abs(b[0]), abs(b[1]), abs(b[2]))
@@ -557,7 +558,7 @@ def coulomb_in_frame(frame, b, x, guess_x, guess_y):
         u1 /= length
         u2 /= length
         if 1.0 + e * u1 > 0.0:
-            found, u1, u2 = slide_near(h11, h12, h22, h1, h2, c, e, u1, u2, 16)
+            found, u1, u2 = slide_near(h11, h12, h22, h1, h2, c, e, u1, u2, polish)
     if not found:
         found, u1, u2 = slide_anywhere(h11, h12, h22, h1, h2, c, e, u1, u2)
     if not found:
@@ -607,4 +608,4 @@ def coulomb_slide(A, b, mu, x, guess_x, guess_y):
     Newton's method reaches from the guessed tangential impulse (0, 0 for none), else the nearest to it.
     Arguments are those of `dissipate`.
     """
-    return coulomb_in_frame(dissipation_frame(A, mu), b, x, guess_x, guess_y)
+    return coulomb_in_frame(dissipation_frame(A, mu), b, x, guess_x, guess_y, DISSIPATION_POLISH)

@@ -167,21 +167,34 @@ class _Solver:
 
     def __init__(self, W: Array, q: Array, friction: Array, rule: int, dim: int, impulse: Array):
         self.W, self.q, self.friction, self.rule, self.dim = W, q, friction, rule, dim
-        self.frames = np.empty((friction.size, 10))
         self.impulse = impulse
         self.residual = np.inf
         self.sweeps = 0
         self.newton_steps = 0
-        self._u = np.empty(q.size)
-        self._target = np.empty(q.size)
 
     def solve(self, tolerance: float, max_sweeps: int, rng: np.random.Generator | None = None) -> None:
         self.sweeps, self.residual = relaxation_kernels.relax_and_judge(
-            self.W, self.q, self.friction, self.frames, self.rule, self.dim, 1.0,
-            min(_SWEEPS, max_sweeps), tolerance, self.impulse, self._u, self._target,
-        )  # fmt: skip
-        if self.residual <= tolerance:
-            return
+            self.W,
+            self.q,
+            self.friction,
+            self.rule,
+            self.dim,
+            min(_SWEEPS, max_sweeps),
+            tolerance,
+            self.impulse,
+        )
+        if self.residual > tolerance:
+            self.prepare()
+            self._solve_in_rounds(tolerance, max_sweeps, rng)
+
+    def prepare(self) -> None:
+        """What everything beyond the first sweeps needs."""
+        self.frames = np.empty((self.friction.size, 10))
+        self._u = np.empty(self.q.size)
+        self._target = np.empty(self.q.size)
+        relaxation_kernels.frames_of(self.W, self.friction, self.dim, self.frames)
+
+    def _solve_in_rounds(self, tolerance: float, max_sweeps: int, rng: np.random.Generator | None) -> None:
         rng = generator_of(rng)
         if self.q.size <= _NEWTON_AT_ONCE:
             self._newton(self.impulse, tolerance)

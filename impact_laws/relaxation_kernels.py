@@ -11,6 +11,7 @@ import numpy as np
 
 from ..compiled import kernel
 from .dissipation_kernels import coulomb_in_frame, dissipate_from, dissipation_frame
+from .tolerances import DISSIPATION_POLISH, RELAXATION_ALIGNED, RELAXATION_POLISH
 
 MAXIMUM_DISSIPATION, COULOMB = 0, 1
 
@@ -79,9 +80,12 @@ def frames_of(W, friction, dim, frames):
                 frames[c, k] = frame[k]
 
 
-@kernel()
-def one_contact(A, b, mu, frame, rule, dim, old, x):
-    """The solution x of one contact, given b = -(velocity without it); `old` (dim,) is where it was."""
+@kernel(forceinline=True)
+def one_contact(A, b, mu, frame, rule, dim, old, x, polish):
+    """The solution x of one contact, given b = -(velocity without it); `old` (dim,) is where it was.
+
+    A is read only in the plane; in space the frame stands for it. `polish` as in `dissipate_from`.
+    """
     if dim == 2:
         planar_contact(A, b, mu, rule, x)
         return
@@ -89,8 +93,8 @@ def one_contact(A, b, mu, frame, rule, dim, old, x):
         frame[0], frame[1], frame[2], frame[3], frame[4], frame[5], frame[6], frame[7], frame[8], frame[9]
     )  # fmt: skip
     guess_x, guess_y = old[1], old[2]
-    if rule == MAXIMUM_DISSIPATION or not coulomb_in_frame(kept, b, x, guess_x, guess_y):
-        dissipate_from(kept, b, x, guess_x, guess_y)
+    if rule == MAXIMUM_DISSIPATION or not coulomb_in_frame(kept, b, x, guess_x, guess_y, polish):
+        dissipate_from(kept, b, x, guess_x, guess_y, polish)
 
 
 @kernel()
@@ -116,19 +120,34 @@ def within_cones(x, friction, dim):
 
 
 @kernel()
-def solution_given_others(W, u, friction, frames, rule, dim, c, x, A, b, old, new):
+def velocity_given(W, q, x, u):
+    """Fill u = q + W x from the rows of the symmetric W, skipping contacts without impulse."""
+    size = q.size
+    for i in range(size):
+        u[i] = q[i]
+    for j in range(size):
+        impulse = x[j]
+        if impulse != 0.0:
+            for i in range(size):
+                u[i] += impulse * W[j, i]
+
+
+@kernel(forceinline=True)
+def solution_given_others(W, u, friction, frames, rule, dim, c, x, A, b, old, new, polish):
     """Fill new (dim,) with the one-contact solution of contact c given all others; u = q + W x."""
     i = dim * c
-    for r in range(dim):
-        old[r] = x[i + r]
-    for r in range(dim):
-        total = -u[i + r]
-        for s in range(dim):
-            A[r, s] = W[i + r, i + s]
-            total += A[r, s] * old[s]
-        b[r] = total
-    if A[0, 0] > 0.0:
-        one_contact(A, b, friction[c], frames[c], rule, dim, old, new)
+    if dim == 3:
+        old[0], old[1], old[2] = x[i], x[i + 1], x[i + 2]
+        for r in range(3):
+            row = W[i + r]
+            b[r] = row[i] * old[0] + row[i + 1] * old[1] + row[i + 2] * old[2] - u[i + r]
+    else:
+        old[0], old[1] = x[i], x[i + 1]
+        for r in range(2):
+            A[r, 0], A[r, 1] = W[i + r, i], W[i + r, i + 1]
+            b[r] = A[r, 0] * old[0] + A[r, 1] * old[1] - u[i + r]
+    if W[i, i] > 0.0:
+        one_contact(A, b, friction[c], frames[c], rule, dim, old, new, polish)
     else:
         for r in range(dim):
             new[r] = 0.0
@@ -139,8 +158,9 @@ def relax_dense(W, q, friction, frames, rule, dim, omega, sweeps, tolerance, x, 
     """Sweep over all contacts until the largest change of an impulse in a sweep is below tolerance times the
     largest impulse.
 
-    x and u = q + W x are updated in place; u is refreshed every 50 sweeps. Returns (sweeps made, last relative
-    change).
+    x and u = q + W x are updated in place; u is refreshed every 50 sweeps. Two sweeps that move x along nearly
+    the same line are taken for a geometric series and followed by its sum (Aitken). Returns (sweeps made, last
+    relative change).
     """
     size = q.size
     count = friction.size
@@ -148,18 +168,21 @@ def relax_dense(W, q, friction, frames, rule, dim, omega, sweeps, tolerance, x, 
     b = np.empty(dim)
     old = np.empty(dim)
     new = np.empty(dim)
+    x_before = np.empty(size)
+    u_before = np.empty(size)
+    step_before = np.empty(size)
+    square_before = 0.0  # of step_before; 0 where it belongs to another line
     change = np.inf
     for sweep in range(sweeps):
         if sweep % 50 == 0:
-            for i in range(size):
-                total = q[i]
-                for j in range(size):
-                    total += W[i, j] * x[j]
-                u[i] = total
+            velocity_given(W, q, x, u)
+        for i in range(size):
+            x_before[i] = x[i]
+            u_before[i] = u[i]
         moved = 0.0
         largest = 0.0
         for c in range(count):
-            solution_given_others(W, u, friction, frames, rule, dim, c, x, A, b, old, new)
+            solution_given_others(W, u, friction, frames, rule, dim, c, x, A, b, old, new, RELAXATION_POLISH)
             i = dim * c
             square = 0.0
             for r in range(dim):
@@ -191,6 +214,23 @@ def relax_dense(W, q, friction, frames, rule, dim, omega, sweeps, tolerance, x, 
         change = np.sqrt(moved / largest)
         if change <= tolerance:
             return sweep + 1, change
+        if omega != 1.0:
+            continue
+        along = 0.0
+        square = 0.0
+        for i in range(size):
+            step = x[i] - x_before[i]
+            along += step * step_before[i]
+            square += step * step
+            step_before[i] = step
+        aligned = along > 0.0 and along * along > RELAXATION_ALIGNED * square * square_before
+        if aligned and along < 0.95 * square_before:
+            factor = along / (square_before - along)
+            for i in range(size):
+                x[i] += factor * (x[i] - x_before[i])
+                u[i] += factor * (u[i] - u_before[i])
+            square = 0.0
+        square_before = square
     return sweeps, change
 
 
@@ -203,15 +243,11 @@ def residual_dense(W, q, friction, frames, rule, dim, x, u, target):
     b = np.empty(dim)
     old = np.empty(dim)
     new = np.empty(dim)
-    for i in range(size):
-        total = q[i]
-        for j in range(size):
-            total += W[i, j] * x[j]
-        u[i] = total
+    velocity_given(W, q, x, u)
     worst = 0.0
     largest = 0.0
     for c in range(friction.size):
-        solution_given_others(W, u, friction, frames, rule, dim, c, x, A, b, old, new)
+        solution_given_others(W, u, friction, frames, rule, dim, c, x, A, b, old, new, DISSIPATION_POLISH)
         distance = 0.0
         length = 0.0
         for r in range(dim):
@@ -224,13 +260,16 @@ def residual_dense(W, q, friction, frames, rule, dim, x, u, target):
 
 
 @kernel()
-def relax_and_judge(W, q, friction, frames, rule, dim, omega, sweeps, tolerance, x, u, target):
-    """Fill frames, then sweep until the residual is within tolerance; returns (sweeps made, residual)."""
+def relax_and_judge(W, q, friction, rule, dim, sweeps, tolerance, x):
+    """Sweep until the residual is within tolerance; returns (sweeps made, residual)."""
+    frames = np.empty((friction.size, 10))
+    u = np.empty(q.size)
+    target = np.empty(q.size)
     frames_of(W, friction, dim, frames)
     made = 0
     while True:
         more, change = relax_dense(
-            W, q, friction, frames, rule, dim, omega, sweeps - made, 0.5 * tolerance, x, u
+            W, q, friction, frames, rule, dim, 1.0, sweeps - made, 0.5 * tolerance, x, u
         )
         made += more
         residual = residual_dense(W, q, friction, frames, rule, dim, x, u, target)
@@ -251,7 +290,7 @@ def solution_slopes(W, u, friction, frames, rule, dim, x, slopes):
     high = np.empty(dim)
     low = np.empty(dim)
     for c in range(friction.size):
-        solution_given_others(W, u, friction, frames, rule, dim, c, x, A, b, old, new)
+        solution_given_others(W, u, friction, frames, rule, dim, c, x, A, b, old, new, DISSIPATION_POLISH)
         scale = 0.0
         for r in range(dim):
             scale = max(scale, abs(b[r]))
@@ -263,9 +302,9 @@ def solution_slopes(W, u, friction, frames, rule, dim, x, slopes):
                 continue
             centre = b[s]
             b[s] = centre + h
-            one_contact(A, b, friction[c], frames[c], rule, dim, new, high)
+            one_contact(A, b, friction[c], frames[c], rule, dim, new, high, DISSIPATION_POLISH)
             b[s] = centre - h
-            one_contact(A, b, friction[c], frames[c], rule, dim, new, low)
+            one_contact(A, b, friction[c], frames[c], rule, dim, new, low, DISSIPATION_POLISH)
             b[s] = centre
             for r in range(dim):
                 slopes[c, r, s] = (high[r] - low[r]) / (2.0 * h)
@@ -295,7 +334,7 @@ def contact_blocks(bodies, jacobian, inverse_mass, blocks, response):
 
 @kernel()
 def relax_contact(
-    c, bodies, jacobian, response, blocks, friction, frames, rule, omega, x, velocity, apply, A, b, old, new
+    c, bodies, jacobian, response, blocks, friction, frames, rule, omega, x, velocity, apply, b, old, new
 ):
     """One update of contact c in velocity space; returns (square of the distance to its solution, of its size)."""
     for r in range(3):
@@ -307,12 +346,12 @@ def relax_contact(
                     free += jacobian[c, side, r, j] * velocity[body, j]
         old[r] = x[c, r]
         b[r] = -free
+    block = blocks[c]
     for r in range(3):
-        for s in range(3):
-            A[r, s] = blocks[c, r, s]
-            b[r] += A[r, s] * old[s]
-    if A[0, 0] > 0.0:
-        one_contact(A, b, friction[c], frames[c], rule, 3, old, new)
+        b[r] += block[r, 0] * old[0] + block[r, 1] * old[1] + block[r, 2] * old[2]
+    if block[0, 0] > 0.0:
+        polish = RELAXATION_POLISH if apply else DISSIPATION_POLISH
+        one_contact(block, b, friction[c], frames[c], rule, 3, old, new, polish)
     else:
         for r in range(3):
             new[r] = 0.0
@@ -344,7 +383,6 @@ def relax_range(
     first, last, bodies, jacobian, response, blocks, friction, frames, rule, omega, x, velocity, apply
 ):  # fmt: skip
     """Update contacts first..last - 1 in turn; returns the largest squares of `relax_contact`."""
-    A = np.empty((3, 3))
     b = np.empty(3)
     old = np.empty(3)
     new = np.empty(3)
@@ -364,7 +402,6 @@ def relax_range(
             x,
             velocity,
             apply,
-            A,
             b,
             old,
             new,

@@ -155,6 +155,14 @@ DISSIPATION_POLISH = 1e-9
 """Relative length of the last Newton step, which converges quadratically. Larger: impulses lose digits.
 Smaller: a step more."""
 
+RELAXATION_POLISH = 1e-3
+"""The same for a contact inside a relaxation sweep, whose other contacts move anyway; the residual is always
+judged with DISSIPATION_POLISH. Larger: more sweeps. Smaller: a step more at every contact."""
+
+RELAXATION_ALIGNED = 0.9
+"""Squared cosine between the changes of two sweeps above which they are extrapolated as a geometric series.
+Larger: slow sweeps are seldom shortened. Smaller: extrapolations that lead astray and cost sweeps."""
+
 DISSIPATION_ITERATIONS = 300
 """Iterations for the multiplier before its best value is taken; a usual contact takes four, bisection over
 all of double precision 60. Fewer: extreme scales stay unsolved."""

@@ -33,7 +33,7 @@ def distance_from_fixed_point(problem, impulse, rule):
         block = np.ascontiguousarray(W[own, own])
         if dim == 3:
             relaxation_kernels.contact_frames(block[None], friction[c : c + 1], frames)
-        relaxation_kernels.one_contact(block, b, friction[c], frames[0], code, dim, impulse[own], alone)
+        relaxation_kernels.one_contact(block, b, friction[c], frames[0], code, dim, impulse[own], alone, 1e-9)
         worst = max(worst, float(np.linalg.norm(alone - impulse[own])))
     largest = float(np.linalg.norm(impulse.reshape(-1, dim), axis=1).max())
     return worst / largest if largest > 0.0 else worst
