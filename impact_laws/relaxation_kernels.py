@@ -238,7 +238,6 @@ def relax_dense(W, q, friction, frames, rule, dim, omega, sweeps, tolerance, x, 
 def residual_dense(W, q, friction, frames, rule, dim, x, u, target):
     """Refresh u = q + W x, fill target with every contact's solution given all others, and return the largest
     distance of an impulse from it relative to the largest impulse."""
-    size = q.size
     A = np.empty((dim, dim))
     b = np.empty(dim)
     old = np.empty(dim)
