@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from carom.impact_laws import ImpactProblem, MaximumDissipation, relaxation_kernels
-from carom.impact_laws.maximum_dissipation import _Solver
+from carom.impact_laws.relaxation import DenseRelaxation
 
 SHARED = Path(__file__).parents[2] / "shared" / "data" / "contact_problems.npz"
 COULOMB = relaxation_kernels.COULOMB
@@ -66,7 +66,7 @@ def solved(law: MaximumDissipation, problem: ImpactProblem) -> tuple[float, floa
     inertia, velocity, friction, _ = problem.kernel_arrays()
     spent = []
     for _ in range(1 if problem.contact_count > 60 else 30):
-        solver = _Solver(inertia, velocity, friction, COULOMB, problem.dim, np.zeros(velocity.size))
+        solver = DenseRelaxation(inertia, velocity, friction, COULOMB, problem.dim, np.zeros(velocity.size))
         begin = time.perf_counter()
         solver.solve(law.tolerance, law.max_sweeps)
         spent.append(time.perf_counter() - begin)
@@ -76,9 +76,9 @@ def solved(law: MaximumDissipation, problem: ImpactProblem) -> tuple[float, floa
 def residual_of(problem: ImpactProblem, impulse: np.ndarray) -> float:
     """Carom's measure of any solver's impulses."""
     inertia, velocity, friction, _ = problem.kernel_arrays()
-    solver = _Solver(inertia, velocity, friction, COULOMB, problem.dim, impulse)
+    solver = DenseRelaxation(inertia, velocity, friction, COULOMB, problem.dim, impulse)
     solver.prepare()
-    return float(solver._measure(impulse))
+    return float(solver.measure(impulse))
 
 
 def peer(problems: dict[str, ImpactProblem]) -> dict:

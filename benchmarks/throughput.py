@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from carom.impact_laws import ContactNetwork, relaxation_kernels
+from carom.impact_laws.relaxation import NetworkRelaxation
 
 RULES = {
     "maximum-dissipation": relaxation_kernels.MAXIMUM_DISSIPATION,
@@ -57,39 +58,12 @@ def pile(side: int, seed: int) -> ContactNetwork:
     return ContactNetwork.of_points(pairs, point, normal, grid, mass, 0.1 * mass, velocity, friction=0.4)
 
 
-class Sweeps:
-    """What `MaximumDissipation.resolve_network` prepares before it sweeps."""
-
-    def __init__(self, network: ContactNetwork, rule: int):
-        count = network.contact_count
-        colours = np.empty(count, dtype=np.int64)
-        movable = np.any(network.inverse_mass != 0.0, axis=(1, 2))
-        self.colours = relaxation_kernels.colour_contacts(network.bodies, movable, colours)
-        self.network = network
-        self.order = np.argsort(colours, kind="stable")
-        starts = np.concatenate([[0], np.cumsum(np.bincount(colours, minlength=self.colours))])
-        bodies = network.bodies[self.order]
-        jacobian, friction = network.jacobian[self.order], network.friction[self.order]
-        blocks, response = np.empty((count, 3, 3)), np.empty((count, 2, 3, 6))
-        relaxation_kernels.contact_blocks(bodies, jacobian, network.inverse_mass, blocks, response)
-        frames = np.empty((count, 10))
-        relaxation_kernels.contact_frames(blocks, friction, frames)
-        self.system = (starts, bodies, jacobian, response, blocks, friction, frames, rule, 1.0)
-
-    def run(self, sweeps: int) -> tuple[float, np.ndarray]:
-        """Seconds of that many sweeps from zero, and the impulses in the order of the colours."""
-        x = np.zeros((self.network.contact_count, 3))
-        velocity = self.network.velocity.copy()
-        start = time.perf_counter()
-        relaxation_kernels.relax_colours(*self.system, x, velocity, True, sweeps, 0.0)
-        return time.perf_counter() - start, x
-
-    def residual(self, x: np.ndarray) -> float:
-        """Distance from the fixed point, as `resolve_network` measures it."""
-        impulse = np.empty_like(x)
-        impulse[self.order] = x
-        velocity = self.network.velocity_after(impulse)
-        return float(relaxation_kernels.relax_colours(*self.system, x, velocity, False, 1, 0.0)[1])
+def timed(relaxation: NetworkRelaxation, sweeps: int) -> tuple[float, np.ndarray]:
+    """Seconds of that many sweeps from zero, and the impulses in the order of the colours."""
+    x = np.zeros((relaxation.network.contact_count, 3))
+    start = time.perf_counter()
+    relaxation.sweep(x, sweeps, 0.0)
+    return time.perf_counter() - start, x
 
 
 def main() -> None:
@@ -126,25 +100,25 @@ def main() -> None:
         "residual",
     ):
         table.add_column(title, justify="right")
-    Sweeps(pile(2, 0), RULES[options.rule]).run(1)  # compile
+    timed(NetworkRelaxation(pile(2, 0), RULES[options.rule]), 1)  # compile
     for contacts in options.contacts:
-        sweeps = Sweeps(pile(side_of(contacts), options.seed), RULES[options.rule])
-        count = sweeps.network.contact_count
+        relaxation = NetworkRelaxation(pile(side_of(contacts), options.seed), RULES[options.rule])
+        count = relaxation.network.contact_count
         spent: list[list[float]] = [[] for _ in threads]
         impulses: list[np.ndarray] = []
         for _ in range(options.rounds):  # in turn, so that a busy moment of the machine meets all alike
             for k, number in enumerate(threads):
                 numba.set_num_threads(number)
-                seconds, x = sweeps.run(options.sweeps)
+                seconds, x = timed(relaxation, options.sweeps)
                 spent[k].append(seconds)
                 impulses.append(x)
         if not all(np.array_equal(x, impulses[0]) for x in impulses):
             raise RuntimeError(f"impulses of {count} contacts depend on the number of threads")
-        residual = sweeps.residual(impulses[0])
+        residual = relaxation.residual(impulses[0])
         for number, times in zip(threads, spent, strict=True):
             seconds = min(times)
             table.add_row(
-                str(count), str(len(sweeps.network.velocity)), str(sweeps.colours), str(number),
+                str(count), str(len(relaxation.network.velocity)), str(relaxation.colour_count), str(number),
                 f"{1e3 * seconds / options.sweeps:.3f} ms",
                 f"{1e3 * float(np.median(times)) / options.sweeps:.3f} ms",
                 f"{1e-6 * count * options.sweeps / seconds:.2f} million",

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..compiled import kernel
 from .tolerances import (
+    COULOMB_SAME_SLIP,
     COULOMB_SCAN,
     DISSIPATION_DEGENERATE,
     DISSIPATION_ITERATIONS,
@@ -527,13 +528,53 @@ def slide_near(h11, h12, h22, h1, h2, c, e, u1, u2, polish):
     return False, u1, u2
 
 
+@kernel()
+def slide_on(h11, h12, h22, h1, h2, k, g, mu, u1, u2, polish):
+    """The sliding solution that continues slip along (u1, u2), whatever else is possible: (found, u1, u2, y).
+
+    y is the length of the tangential impulse. With k < 0 it is a jam, beyond the critical friction only.
+    """
+    sign = 1.0 if k > 0.0 else -1.0
+    c, e = sign * mu * k, sign * mu * g
+    start1, start2 = u1, u2
+    for _ in range(8):
+        # F of `slip_turn` for f = sign (1 + μ g u1), which k < 0 makes negative elsewhere
+        f = sign + e * u1
+        if not f > 0.0:
+            break
+        g1 = c * (h11 * u1 + h12 * u2) - f * h1
+        g2 = c * (h12 * u1 + h22 * u2) - f * h2
+        d1 = c * (h12 * u1 - h11 * u2) + e * u2 * h1
+        d2 = c * (h22 * u1 - h12 * u2) + e * u2 * h2
+        along = u1 * g1 + u2 * g2
+        turn = -(u1 * g2 - u2 * g1) / (u1 * d2 - u2 * d1 - along)
+        if not abs(turn) <= 0.5:
+            break
+        u1, u2 = u1 - turn * u2, u2 + turn * u1
+        length = 1.0 / np.sqrt(u1 * u1 + u2 * u2)
+        u1 *= length
+        u2 *= length
+        if not u1 * start1 + u2 * start2 > COULOMB_SAME_SLIP:
+            break
+        if abs(turn) <= polish:
+            f = sign + e * u1
+            return along <= 0.0 and f > 0.0, u1, u2, c / f
+    return False, u1, u2, 0.0
+
+
 @kernel(forceinline=True)
-def coulomb_in_frame(frame, b, x, guess_x, guess_y, polish):
-    """As `coulomb_slide`, for a contact whose `dissipation_frame` is kept; `polish` as in `dissipate_from`."""
+def coulomb_in_frame(frame, b, x, guess_x, guess_y, closed, sliding, polish):
+    """As `coulomb_slide`, for a contact whose `dissipation_frame` is kept; `polish` as in `dissipate_from`.
+
+    A contact that slid goes on sliding if it can, so that of several solutions it stays with its own; beyond the
+    critical friction one that was closed stays closed if it can.
+    """
     ann, mu, cosine, sine, g, h11, h12, h22, _, _ = frame
     x[0] = x[1] = x[2] = 0.0
     largest = max(abs(b[0]), abs(b[1]), abs(b[2]))
-    if b[0] <= DISSIPATION_DEGENERATE * largest or largest < 1e-307:
+    e = mu * g
+    closed &= e >= 1.0
+    if largest < 1e-307 or not (closed or b[0] > DISSIPATION_DEGENERATE * largest):
         return True
     unit = largest / ann
     inverse = 1.0 / largest
@@ -544,21 +585,28 @@ def coulomb_in_frame(frame, b, x, guess_x, guess_y, polish):
     t1, t2 = b[1] * inverse, b[2] * inverse
     h1 = cosine * t1 + sine * t2 - g * k
     h2 = cosine * t2 - sine * t1
-    if stop_in_frame(frame, h1, h2, k, unit, x):
-        return True
-    e = mu * g
-    c = mu * k
     u1, u2 = h1, h2
     if guess_x != 0.0 or guess_y != 0.0:
         u1 = cosine * guess_x + sine * guess_y
         u2 = cosine * guess_y - sine * guess_x
     length = np.sqrt(u1 * u1 + u2 * u2)
-    found = False
     if length > 0.0:
         u1 /= length
         u2 /= length
-        if 1.0 + e * u1 > 0.0:
-            found, u1, u2 = slide_near(h11, h12, h22, h1, h2, c, e, u1, u2, polish)
+    if sliding and abs(k) > DISSIPATION_DEGENERATE:
+        found, v1, v2, size = slide_on(h11, h12, h22, h1, h2, k, g, mu, u1, u2, polish)
+        if found:
+            fill_impulse(x, size * v1, size * v2, cosine, sine, unit, mu)
+            return True
+    if stop_in_frame(frame, h1, h2, k, unit, x):
+        return True
+    if k <= DISSIPATION_DEGENERATE:
+        x[0] = x[1] = x[2] = 0.0
+        return True
+    c = mu * k
+    found = False
+    if length > 0.0 and 1.0 + e * u1 > 0.0:
+        found, u1, u2 = slide_near(h11, h12, h22, h1, h2, c, e, u1, u2, polish)
     if not found:
         found, u1, u2 = slide_anywhere(h11, h12, h22, h1, h2, c, e, u1, u2)
     if not found:
@@ -608,4 +656,6 @@ def coulomb_slide(A, b, mu, x, guess_x, guess_y):
     Newton's method reaches from the guessed tangential impulse (0, 0 for none), else the nearest to it.
     Arguments are those of `dissipate`.
     """
-    return coulomb_in_frame(dissipation_frame(A, mu), b, x, guess_x, guess_y, DISSIPATION_POLISH)
+    return coulomb_in_frame(
+        dissipation_frame(A, mu), b, x, guess_x, guess_y, False, False, DISSIPATION_POLISH
+    )

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..compiled import kernel
 from .dissipation_kernels import coulomb_in_frame, dissipate_from, dissipation_frame
-from .tolerances import DISSIPATION_POLISH, RELAXATION_ALIGNED, RELAXATION_POLISH
+from .tolerances import DISSIPATION_POLISH, RELAXATION_ALIGNED, RELAXATION_POLISH, RELAXATION_SLIDING
 
 MAXIMUM_DISSIPATION, COULOMB = 0, 1
 
@@ -93,7 +93,13 @@ def one_contact(A, b, mu, frame, rule, dim, old, x, polish):
         frame[0], frame[1], frame[2], frame[3], frame[4], frame[5], frame[6], frame[7], frame[8], frame[9]
     )  # fmt: skip
     guess_x, guess_y = old[1], old[2]
-    if rule == MAXIMUM_DISSIPATION or not coulomb_in_frame(kept, b, x, guess_x, guess_y, polish):
+    found = False
+    if rule == COULOMB:
+        bound = RELAXATION_SLIDING * mu * old[0]
+        closed = old[0] > 0.0
+        sliding = closed and guess_x * guess_x + guess_y * guess_y >= bound * bound
+        found = coulomb_in_frame(kept, b, x, guess_x, guess_y, closed, sliding, polish)
+    if not found:
         dissipate_from(kept, b, x, guess_x, guess_y, polish)
 
 
@@ -106,7 +112,7 @@ def within_cone(x, mu, dim):
         square += x[2] * x[2]
     bound = mu * x[0]
     if square > bound * bound:
-        factor = bound / np.sqrt(square)
+        factor = bound / np.sqrt(square) * (1.0 - 2.3e-16)
         x[1] *= factor
         if dim == 3:
             x[2] *= factor
@@ -214,7 +220,7 @@ def relax_dense(W, q, friction, frames, rule, dim, omega, sweeps, tolerance, x, 
         change = np.sqrt(moved / largest)
         if change <= tolerance:
             return sweep + 1, change
-        if omega != 1.0:
+        if omega != 1.0 or sweep + 1 == sweeps:  # the last sweep ends on the cones
             continue
         along = 0.0
         square = 0.0
@@ -307,6 +313,61 @@ def solution_slopes(W, u, friction, frames, rule, dim, x, slopes):
             b[s] = centre
             for r in range(dim):
                 slopes[c, r, s] = (high[r] - low[r]) / (2.0 * h)
+
+
+@kernel()
+def natural_map(W, q, friction, dim, x, u, target, own, slopes):
+    """Projections of x - ρ u on the cones, u = q + W x: fixed points are all solutions with Coulomb's friction.
+
+    Tangential projections use the disk of the projected normal impulse (Alart & Curnier). Fills u, target and the
+    derivative (nc, dim, dim) of the target: `own` by x at fixed u, `slopes` by -u. Returns |x - target|².
+    """
+    velocity_given(W, q, x, u)
+    total = 0.0
+    for c in range(friction.size):
+        i = dim * c
+        tangential = W[i + 1, i + 1] if dim == 2 else 0.5 * (W[i + 1, i + 1] + W[i + 2, i + 2])
+        rn = 1.0 / W[i, i] if W[i, i] > 0.0 else 1.0
+        rt = 1.0 / tangential if tangential > 0.0 else rn
+        for r in range(dim):
+            target[i + r] = 0.0
+            for s in range(dim):
+                own[c, r, s] = 0.0
+                slopes[c, r, s] = 0.0
+        normal = x[i] - rn * u[i]
+        if normal > 0.0:
+            target[i] = normal
+            own[c, 0, 0] = 1.0
+            slopes[c, 0, 0] = rn
+            bound = friction[c] * normal
+            t1 = x[i + 1] - rt * u[i + 1]
+            t2 = x[i + 2] - rt * u[i + 2] if dim == 3 else 0.0
+            length = np.sqrt(t1 * t1 + t2 * t2)
+            if length <= bound:
+                for r in range(1, dim):
+                    target[i + r] = x[i + r] - rt * u[i + r]
+                    own[c, r, r] = 1.0
+                    slopes[c, r, r] = rt
+            else:
+                t1 /= length
+                t2 /= length
+                target[i + 1] = bound * t1
+                own[c, 1, 0] = friction[c] * t1
+                slopes[c, 1, 0] = friction[c] * t1 * rn
+                if dim == 3:
+                    share = bound / length
+                    target[i + 2] = bound * t2
+                    own[c, 2, 0] = friction[c] * t2
+                    slopes[c, 2, 0] = friction[c] * t2 * rn
+                    own[c, 1, 1] = share * t2 * t2
+                    own[c, 1, 2] = own[c, 2, 1] = -share * t1 * t2
+                    own[c, 2, 2] = share * t1 * t1
+                    for r in range(1, 3):
+                        for s in range(1, 3):
+                            slopes[c, r, s] = rt * own[c, r, s]
+        for r in range(dim):
+            total += (x[i + r] - target[i + r]) ** 2
+    return total
 
 
 @kernel()

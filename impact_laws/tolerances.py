@@ -159,6 +159,14 @@ RELAXATION_POLISH = 1e-3
 """The same for a contact inside a relaxation sweep, whose other contacts move anyway; the residual is always
 judged with DISSIPATION_POLISH. Larger: more sweeps. Smaller: a step more at every contact."""
 
+RELAXATION_SLIDING = 1.0 - 1e-9
+"""Share of the cone's tangential impulse from which a contact counts as sliding when its last impulse is looked at.
+Larger: rounding makes a sliding contact a sticking one. Smaller: sticking ones are taken for sliding."""
+
+COULOMB_SAME_SLIP = 0.5
+"""Cosine of the largest turn within which a sliding direction continues the last one, where several exist. Larger:
+sliding contacts jump to other solutions. Smaller: the solution is not the nearest."""
+
 RELAXATION_ALIGNED = 0.9
 """Squared cosine between the changes of two sweeps above which they are extrapolated as a geometric series.
 Larger: slow sweeps are seldom shortened. Smaller: extrapolations that lead astray and cost sweeps."""

@@ -253,5 +253,5 @@ def test_ten_thousand_hyperstatic_problems(rule):
     assert outside <= 0.0
     assert gain <= 1e-12
     assert approach >= -1e-8
-    assert unsolved <= 30, (unsolved, jumping)
-    assert jumping <= 150, (unsolved, jumping)
+    allowed = {"maximum-dissipation": (30, 150), "coulomb": (0, 0)}[rule]
+    assert (unsolved, jumping) <= allowed

@@ -1,0 +1,321 @@
+"""The solver of many contacts: rounds of relaxation and Newton steps, or sweeps over bodies without a matrix."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import relaxation_kernels
+from .contact_network import ContactNetwork
+from .law import generator_of
+from .tolerances import RELAXATION_GAIN
+
+Array = NDArray[np.float64]
+
+_SWEEPS = 25  # before the first Newton step
+_NEWTON_STEPS = 20
+_NATURAL_STEPS = 60
+_RESTARTS = 20  # of Newton's method alone, a round
+_NEWTON_AT_ONCE = 300  # unknowns; larger problems are first relaxed with acceleration
+_ANDERSON = 8  # sweeps mixed
+_SHIFTS = (0.0, 1e-8, 1e-5, 1e-3)  # of the Newton matrix, tried in turn where it is singular
+_NEWTON_UNKNOWNS = 3000  # above, a dense Newton step costs more than it gains
+_RELAXATIONS = (1.0, 1.0, 0.7, 1.2)  # of the rounds in turn
+_PROXIMAL = (1e-2, 1e-1, 1e-3)  # of the mean of the diagonal of W, in turn
+
+
+class NetworkRelaxation:
+    """Sweeps over the contacts of a network, sorted by colour: those of one share no movable body.
+
+    Impulses x (nc, 3) are in that order, of which ``order`` gives the contact's number.
+    """
+
+    def __init__(self, network: ContactNetwork, rule: int):
+        count = network.contact_count
+        colours = np.empty(count, dtype=np.int64)
+        movable = np.any(network.inverse_mass != 0.0, axis=(1, 2))
+        self.network = network
+        self.colour_count = relaxation_kernels.colour_contacts(network.bodies, movable, colours)
+        self.order = np.argsort(colours, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(np.bincount(colours, minlength=self.colour_count))])
+        bodies = network.bodies[self.order]
+        bodies[~movable[np.maximum(bodies, 0)]] = -1
+        jacobian, friction = network.jacobian[self.order], network.friction[self.order]
+        blocks, response = np.empty((count, 3, 3)), np.empty((count, 2, 3, 6))
+        relaxation_kernels.contact_blocks(bodies, jacobian, network.inverse_mass, blocks, response)
+        frames = np.empty((count, 10))
+        relaxation_kernels.contact_frames(blocks, friction, frames)
+        self._system = (starts, bodies, jacobian, response, blocks, friction, frames, rule, 1.0)
+
+    def unsorted(self, x: Array) -> Array:
+        """Impulses in the order of the network's contacts."""
+        impulse = np.empty_like(x)
+        impulse[self.order] = x
+        return impulse
+
+    def sweep(self, x: Array, sweeps: int, tolerance: float) -> int:
+        """Update x in place until its largest change in a sweep, relative, is within tolerance; sweeps made."""
+        velocity = self.network.velocity_after(self.unsorted(x))  # without the drift of many small updates
+        return int(relaxation_kernels.relax_colours(*self._system, x, velocity, True, sweeps, tolerance)[0])
+
+    def residual(self, x: Array) -> float:
+        """Largest distance of an impulse from its one-contact solution, relative to the largest impulse."""
+        velocity = self.network.velocity_after(self.unsorted(x))
+        return float(relaxation_kernels.relax_colours(*self._system, x, velocity, False, 1, 0.0)[1])
+
+
+class DenseRelaxation:
+    """Rounds of relaxation and Newton steps on one dense problem; keeps the best impulse met."""
+
+    def __init__(self, W: Array, q: Array, friction: Array, rule: int, dim: int, impulse: Array):
+        self.W, self.q, self.friction, self.rule, self.dim = W, q, friction, rule, dim
+        self.impulse = impulse
+        self.residual = np.inf
+        self.sweeps = 0
+        self.newton_steps = 0
+
+    def solve(self, tolerance: float, max_sweeps: int, rng: np.random.Generator | None = None) -> None:
+        self.sweeps, self.residual = relaxation_kernels.relax_and_judge(
+            self.W,
+            self.q,
+            self.friction,
+            self.rule,
+            self.dim,
+            min(_SWEEPS, max_sweeps),
+            tolerance,
+            self.impulse,
+        )
+        if self.residual > tolerance:
+            self.prepare()
+            self._solve_in_rounds(tolerance, max_sweeps, rng)
+
+    def prepare(self) -> None:
+        """What everything beyond the first sweeps needs."""
+        self.frames = np.empty((self.friction.size, 10))
+        self._u = np.empty(self.q.size)
+        self._target = np.empty(self.q.size)
+        relaxation_kernels.frames_of(self.W, self.friction, self.dim, self.frames)
+
+    def _solve_in_rounds(self, tolerance: float, max_sweeps: int, rng: np.random.Generator | None) -> None:
+        rng = generator_of(rng)
+        if self.q.size <= _NEWTON_AT_ONCE:
+            self._newton(self.impulse, tolerance)
+            if self.residual <= tolerance:
+                return
+        x = self.impulse.copy()
+        length = _SWEEPS
+        rounds = 1
+        while self.sweeps < max_sweeps:
+            length = min(length, max_sweeps - self.sweeps)
+            if rounds % 2 == 0:
+                omega = _RELAXATIONS[rounds // 2 % len(_RELAXATIONS)]
+                x = self._relaxed(self.W, self.q, x, omega, length, tolerance)
+            else:
+                x = self._accelerated(x, 4 * length, tolerance)
+            if self._keep(x) <= tolerance:
+                return
+            if self.q.size <= _NEWTON_UNKNOWNS:
+                self._newton(x, tolerance)
+                if self.residual <= tolerance:
+                    return
+            rounds += 1
+            x = self.impulse.copy()
+            if rounds >= 4:
+                self._proximal(x, _PROXIMAL[rounds % len(_PROXIMAL)], length, tolerance)
+                if self.residual <= tolerance:
+                    return
+                x = self.impulse.copy()
+            if rounds >= 4 and rounds % 2 == 0:
+                if self.rule == relaxation_kernels.COULOMB and self.q.size <= _NEWTON_AT_ONCE:
+                    for _ in range(_RESTARTS):
+                        self._newton(self._anywhere(rng), tolerance)
+                        if self.residual <= tolerance:
+                            return
+                x = self._anywhere(rng)
+            length = min(2 * length, 1000)
+
+    def _anywhere(self, rng: np.random.Generator) -> Array:
+        """Random impulses inside the cones, within a decade or so of the best ones met."""
+        largest = float(np.abs(self.impulse).max()) or 1.0
+        size = largest * 10.0 ** rng.uniform(-1.0, 1.0)
+        x = rng.normal(size=(self.friction.size, self.dim)) * size
+        x[:, 0] = np.abs(x[:, 0])
+        x[:, 1:] *= self.friction[:, None]
+        x = x.ravel()
+        relaxation_kernels.within_cones(x, self.friction, self.dim)
+        return x
+
+    def _accelerated(self, x: Array, sweeps: int, tolerance: float) -> Array:
+        """Sweeps mixed by Anderson's method: the next impulse combines the last few so that their changes
+        cancel best."""
+        points: list[Array] = []
+        changes: list[Array] = []
+        least = np.inf
+        for _ in range(sweeps):
+            swept = self._relaxed(self.W, self.q, x.copy(), 1.0, 1, 0.0)
+            change = swept - x
+            size = float(np.abs(change).max())
+            if size <= 0.1 * tolerance * float(np.abs(swept).max(initial=0.0)):
+                return swept
+            if size > 10.0 * least:  # mixing has led astray
+                points.clear()
+                changes.clear()
+            least = min(least, size)
+            points.append(swept)
+            changes.append(change)
+            del points[:-_ANDERSON], changes[:-_ANDERSON]
+            x = swept
+            if len(points) > 1:
+                differences = np.diff(np.array(changes), axis=0).T
+                mixing = np.linalg.lstsq(differences, change, rcond=1e-12)[0]
+                x = swept - np.diff(np.array(points), axis=0).T @ mixing
+                relaxation_kernels.within_cones(x, self.friction, self.dim)
+        return x
+
+    def _relaxed(
+        self,
+        W: Array,
+        q: Array,
+        x: Array,
+        omega: float,
+        sweeps: int,
+        tolerance: float,
+        frames: Array | None = None,
+    ) -> Array:
+        frames = self.frames if frames is None else frames
+        made, _ = relaxation_kernels.relax_dense(
+            W, q, self.friction, frames, self.rule, self.dim, omega, sweeps, 0.1 * tolerance, x, self._u
+        )
+        self.sweeps += made
+        return x
+
+    def measure(self, x: Array) -> float:
+        return relaxation_kernels.residual_dense(
+            self.W, self.q, self.friction, self.frames, self.rule, self.dim, x, self._u, self._target
+        )
+
+    def _keep(self, x: Array) -> float:
+        """Remember x if it is the best so far; its residual."""
+        residual = self.measure(x)
+        if residual < self.residual:
+            self.residual = residual
+            self.impulse = x.copy()
+        return residual
+
+    def _newton(self, x: Array, tolerance: float) -> None:
+        """Newton steps on x - S(x), S the one-contact solutions, with slopes of S by differences."""
+        if self.rule == relaxation_kernels.COULOMB:
+            self._natural_newton(x, tolerance)
+            return
+        dim, count = self.dim, self.friction.size
+        slopes = np.empty((count, dim, dim))
+        x = x.copy()
+        residual = self.measure(x)
+        begin = residual
+        for _ in range(_NEWTON_STEPS):
+            gap = self._target - x
+            relaxation_kernels.solution_slopes(
+                self.W, self._u, self.friction, self.frames, self.rule, dim, x, slopes
+            )
+            own = slopes @ self._blocks()
+            matrix, right, rows = self._newton_system(slopes, own, gap)
+            self.newton_steps += 1
+            for shift in _SHIFTS:
+                step = gap.copy()
+                try:
+                    step[rows] = np.linalg.solve(matrix + shift * np.eye(len(right)), right)
+                except np.linalg.LinAlgError:
+                    continue
+                trial, found = self._searched(x, step, residual)
+                if found < residual:
+                    break
+            else:
+                return
+            gained = found / residual
+            x, residual = trial, found
+            if residual < self.residual:
+                self.residual, self.impulse = residual, x.copy()
+            if residual <= tolerance or (gained > 0.9 and residual > RELAXATION_GAIN * begin):
+                return
+
+    def _natural_newton(self, x: Array, tolerance: float) -> None:
+        """Newton steps on x - P(x - ρ (q + W x)), whose zeros are all solutions with Coulomb's friction.
+
+        Where one contact has several, x - S(x) jumps between them; this does not. Steps may raise the gap up to
+        the largest of the last few (Grippo, Lampariello & Lucidi).
+        """
+        dim, count = self.dim, self.friction.size
+        own, slopes = np.empty((2, count, dim, dim))
+        x, u, target = x.copy(), np.empty(x.size), np.empty(x.size)
+        system = (self.W, self.q, self.friction, dim)
+        square = relaxation_kernels.natural_map(*system, x, u, target, own, slopes)
+        squares = [square]
+        for _ in range(_NATURAL_STEPS):
+            gap = target - x
+            if float(np.abs(gap).max()) <= 0.1 * tolerance * float(np.abs(x).max()):
+                relaxation_kernels.within_cones(x, self.friction, dim)
+                if self._keep(x) <= tolerance:
+                    return
+            matrix, right, rows = self._newton_system(slopes, own, gap)
+            step = gap.copy()
+            try:
+                step[rows] = np.linalg.solve(matrix + _SHIFTS[1] * np.eye(len(right)), right)
+            except np.linalg.LinAlgError:
+                break
+            if not np.isfinite(step).all():
+                break
+            self.newton_steps += 1
+            size = 1.0
+            while True:
+                trial = x + size * step
+                square = relaxation_kernels.natural_map(*system, trial, u, target, own, slopes)
+                if square <= (1.0 - 1e-4 * size) * max(squares[-5:]) or size < 1e-3:
+                    break
+                size *= 0.5
+            x = trial
+            squares.append(square)
+        relaxation_kernels.within_cones(x, self.friction, dim)
+        self._keep(x)
+
+    def _blocks(self) -> Array:
+        """Every contact's own block (nc, dim, dim) of W."""
+        dim, count = self.dim, self.friction.size
+        inside = np.arange(count)
+        return self.W.reshape(count, dim, count, dim)[inside, :, inside]
+
+    def _newton_system(self, slopes: Array, own: Array, gap: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
+        """Matrix I - own + slopes W over the contacts that a derivative lets move, its right side, its rows."""
+        dim, count = self.dim, self.friction.size
+        active = (slopes.reshape(count, -1) != 0.0).any(axis=1)
+        rows = np.repeat(active, dim)
+        inside = np.flatnonzero(active)
+        turned = slopes[active] @ self.W.reshape(count, dim, -1)[active]
+        turned.reshape(len(inside), dim, count, dim)[np.arange(len(inside)), :, inside] -= own[active]
+        turned = turned.reshape(-1, gap.size)
+        return turned[:, rows] + np.eye(int(rows.sum())), gap[rows] - turned[:, ~rows] @ gap[~rows], rows
+
+    def _searched(self, x: Array, step: Array, residual: float) -> tuple[Array, float]:
+        """The first of halved steps that lowers the residual, with its residual; else x and infinity."""
+        size = 1.0
+        for _ in range(9):
+            trial = x + size * step
+            if np.isfinite(trial).all():
+                relaxation_kernels.within_cones(trial, self.friction, self.dim)
+                found = self.measure(trial)
+                if found < residual:
+                    return trial, found
+            size *= 0.5
+        return x, np.inf
+
+    def _proximal(self, x: Array, share: float, sweeps: int, tolerance: float) -> None:
+        """A few steps of the proximal point method: W + a I is regular where W is not."""
+        a = share * float(np.trace(self.W)) / self.q.size
+        regular = self.W + a * np.eye(self.q.size)
+        frames = np.empty_like(self.frames)
+        relaxation_kernels.frames_of(regular, self.friction, self.dim, frames)
+        for step in range(10):
+            x = self._relaxed(regular, self.q - a * x, x, 1.0, sweeps, tolerance, frames)
+            if self._keep(x) <= tolerance:
+                return
+            if step % 3 == 2 and self.q.size <= _NEWTON_UNKNOWNS:
+                self._newton(x, tolerance)
+                if self.residual <= tolerance:
+                    return
