@@ -7,14 +7,20 @@ from .drop import DroppedMesh, drop_scene, load_dropped_mesh, shipped_mesh
 
 # Name on the command line -> module and class. A new demo is one line here.
 _DEMOS = {
+    "block-outcomes": ("impact_outcomes", "BlockOutcomes"),
     "bouncing-ball": ("bouncing_ball", "BouncingBall"),
     "bowling": ("bowling", "Bowling"),
+    "box-and-wall-outcomes": ("impact_outcomes", "BoxAndWallOutcomes"),
+    "compass-gait-outcomes": ("impact_outcomes", "CompassGaitOutcomes"),
+    "compliant-block": ("compliant_block", "CompliantBlock"),
+    "disk-stack-outcomes": ("impact_outcomes", "DiskStackOutcomes"),
     "hodograph": ("hodograph", "Hodograph"),
     "icosahedron": ("icosahedron", "Icosahedron"),
     "jia-wang-table": ("jia_wang_table", "JiaWangTable"),
     "newtons-cradle": ("newtons_cradle", "NewtonsCradle"),
     "painleve-rod": ("painleve_rod", "PainleveRod"),
     "pin-and-ball": ("pin_and_ball", "PinAndBall"),
+    "ramone-outcomes": ("impact_outcomes", "RamoneOutcomes"),
     "rocking-block": ("rocking_block", "RockingBlock"),
     "six-mass-body": ("six_mass_body", "SixMassBody"),
 }

@@ -37,6 +37,7 @@ _ROOM_OF_NAME = {
             "ImpactStatus",
             "MaximumDissipation",
             "OutcomeSet",
+            "SequentialLCP",
             "SequentialReflection",
             "SetValuedRouth",
             "StrongeCoulomb",

@@ -7,10 +7,13 @@ from .anitescu_potra import AnitescuPotra
 from .contact_network import ContactNetwork, NetworkOutcome
 from .coulomb_solutions import coulomb_solutions
 from .impact_problem import ImpactProblem
+from .impact_termination import NetForceBound, net_force_bound, termination_bound
 from .law import ImpactLaw, law_by_name, law_names
 from .lcp import LcpSolution, LcpStatus, enumerate_lcp_solutions, solve_lcp
 from .maximum_dissipation import MaximumDissipation
 from .outcome import ImpactOutcome, ImpactPath, ImpactStatus, OutcomeSet
+from .post_impact_set import Growth, OutcomeHull, PostImpactSet, hull_of, post_impact_set
+from .sequential_lcp import SequentialLCP
 from .sequential_reflection import SequentialReflection
 from .set_valued_routh import SetValuedRouth
 from .slip_curve import SlipCurve, slip_curve
@@ -29,6 +32,7 @@ from .stronge_coulomb import StrongeBatch, StrongeCoulomb
 __all__ = [
     "AnitescuPotra",
     "ContactNetwork",
+    "Growth",
     "ImpactLaw",
     "ImpactOutcome",
     "ImpactPath",
@@ -39,8 +43,12 @@ __all__ = [
     "LcpSolution",
     "LcpStatus",
     "MaximumDissipation",
+    "NetForceBound",
     "NetworkOutcome",
+    "OutcomeHull",
     "OutcomeSet",
+    "PostImpactSet",
+    "SequentialLCP",
     "SequentialReflection",
     "SetValuedRouth",
     "SlipCurve",
@@ -49,13 +57,17 @@ __all__ = [
     "StrongeCoulomb",
     "coulomb_solutions",
     "enumerate_lcp_solutions",
+    "hull_of",
     "invariant_directions",
     "law_by_name",
     "law_names",
+    "net_force_bound",
     "paper_sequence",
+    "post_impact_set",
     "slip_curve",
     "solution_condition",
     "solve_lcp",
     "stick_possible",
     "sticking_friction",
+    "termination_bound",
 ]

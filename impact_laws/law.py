@@ -45,6 +45,7 @@ class ImpactLaw(Protocol):
 _LAWS = {
     "anitescu-potra": ("anitescu_potra", "AnitescuPotra"),
     "maximum-dissipation": ("maximum_dissipation", "MaximumDissipation"),
+    "sequential-lcp": ("sequential_lcp", "SequentialLCP"),
     "sequential-reflection": ("sequential_reflection", "SequentialReflection"),
     "set-valued-routh": ("set_valued_routh", "SetValuedRouth"),
     "stronge-coulomb": ("stronge_coulomb", "StrongeCoulomb"),

@@ -1,7 +1,8 @@
 """Compiled linear complementarity problems: w = q + M z, w >= 0, z >= 0, w·z = 0.
 
 Lemke's method on a condensed tableau (basic columns are not stored) with a lexicographic ratio test, which
-cannot cycle. Variables are labelled w_j = j, z_j = n + j, covering variable z0 = 2n.
+cannot cycle. Variables are labelled w_j = j, z_j = n + j, covering variable z0 = 2n. Scaled matrices and the
+tableau are kept transposed, so that the columns the method works on are contiguous.
 """
 
 import numpy as np
@@ -26,32 +27,32 @@ from .tolerances import (
 SOLVED, RAY, PIVOT_LIMIT, INACCURATE = 0, 1, 2, 3
 
 
-@kernel()
+@kernel(forceinline=True)
 def scale_lcp(M, q, scaled, scaled_q, row, column):
-    """Fill scaled = row M column and scaled_q = row q / max|row q|; returns that maximum.
+    """Fill scaled = (row M column)ᵀ and scaled_q = row q / max|row q|; returns that maximum.
 
     Rows with a diagonal are scaled symmetrically to a unit diagonal. Rows without one (friction
     cones) are scaled by their couplings, row and column apart, since large friction makes the two differ by
     its size.
     """
     n = q.size
-    for i in range(n):
-        peak = 0.0
+    for j in range(n):
+        column[j] = 0.0  # at first the least entry of the diagonal that counts
+        for i in range(n):
+            scaled[j, i] = M[i, j]
+    for i in range(n):  # sums, unlike maxima, are compiled to vector instructions
         for j in range(n):
-            peak = max(peak, abs(M[i, j]), abs(M[j, i]))
-        row[i] = 0.0
-        column[i] = 0.0
-        if abs(M[i, i]) > LCP_ZERO_DIAGONAL * peak:
-            row[i] = 1.0 / np.sqrt(abs(M[i, i]))
-            column[i] = row[i]
+            column[j] += LCP_ZERO_DIAGONAL * (abs(M[i, j]) + abs(scaled[i, j]))
+    for i in range(n):
+        row[i] = 1.0 / np.sqrt(abs(M[i, i])) if abs(M[i, i]) > column[i] else 0.0
+        column[i] = row[i]
     for i in range(n):
         if row[i] == 0.0:
             across = 0.0
             down = 0.0
             for j in range(n):
-                if row[j] > 0.0:
-                    across = max(across, abs(M[i, j]) * column[j])
-                    down = max(down, abs(M[j, i]) * row[j])
+                across = max(across, abs(M[i, j]) * column[j])
+                down = max(down, abs(scaled[i, j]) * row[j])
             # negative marks rows of this kind until all are done, so that they do not scale each other
             row[i] = -1.0 / across if across > 0.0 else -1.0
             column[i] = -1.0 / down if down > 0.0 else -1.0
@@ -61,10 +62,11 @@ def scale_lcp(M, q, scaled, scaled_q, row, column):
         column[i] = abs(column[i])
         scaled_q[i] = row[i] * q[i]
         largest = max(largest, abs(scaled_q[i]))
-    for i in range(n):
-        for j in range(n):
-            scaled[i, j] = row[i] * M[i, j] * column[j]
-        if largest > 0.0:
+    for j in range(n):
+        for i in range(n):
+            scaled[j, i] = row[i] * scaled[j, i] * column[j]
+    if largest > 0.0:
+        for i in range(n):
             scaled_q[i] /= largest
     return largest
 
@@ -115,20 +117,26 @@ def eliminate(A, b, singular):
 
 
 @kernel()
-def residual_of(M, q, z):
-    """Largest |min(z, w)|, w = q + M z."""
+def residual_of(scaled, q, z, w):
+    """Largest |min(z, w)|, infinite where w is not finite; fills w = q + scaledᵀ z."""
+    for i in range(q.size):
+        w[i] = q[i]
+    for j in range(q.size):
+        if z[j] != 0.0:
+            for i in range(q.size):
+                w[i] += scaled[j, i] * z[j]
     worst = 0.0
     for i in range(q.size):
-        w = q[i]
-        for j in range(q.size):
-            w += M[i, j] * z[j]
-        worst = max(worst, abs(min(z[i], w)))
+        if not abs(w[i]) < np.inf:
+            return np.inf
+        worst = max(worst, abs(min(z[i], w[i])))
     return worst
 
 
 @kernel()
-def solve_basis(M, q, active, singular, z):
-    """z with w = 0 on the active set and z = 0 off it; False when that principal submatrix is singular."""
+def solve_basis(scaled, q, active, singular, z):
+    """z with w = q + scaledᵀ z = 0 on the active set and z = 0 off it; False when that principal submatrix is
+    singular."""
     n = q.size
     chosen = np.empty(n, np.int64)
     count = 0
@@ -142,7 +150,7 @@ def solve_basis(M, q, active, singular, z):
     for i in range(count):
         b[i] = -q[chosen[i]]
         for j in range(count):
-            A[i, j] = M[chosen[i], chosen[j]]
+            A[i, j] = scaled[chosen[j], chosen[i]]
     if not eliminate(A, b, singular):
         return False
     for i in range(count):
@@ -150,34 +158,59 @@ def solve_basis(M, q, active, singular, z):
     return True
 
 
-@kernel()
-def lemke_attempt(M, q, cover, tie, pivot_tolerance, z, active):
-    """One run of Lemke's method on scaled data. Fills z and the active set; returns (status, pivots)."""
-    n = q.size
-    T = np.empty((n, n + 2))  # columns: nonbasic variables, then the right-hand side
-    basic = np.empty(n, np.int64)
-    nonbasic = np.empty(n + 1, np.int64)
-    row_of = np.empty(2 * n + 1, np.int64)  # -1 for nonbasic variables
-    column_of = np.empty(2 * n + 1, np.int64)  # -1 for basic variables
-    leaving = -1
-    least = 0.0
+@kernel(forceinline=True)
+def exchange(T, entering, leaving, column):
+    """Exchange a nonbasic and a basic variable in the tableau; ``column`` (n,) is storage."""
+    n = column.size
+    for i in range(n):  # a copy, so that the compiler need not fear that writing T changes it
+        column[i] = T[entering, i]
+    inverse = 1.0 / column[leaving]
+    for j in range(n + 2):
+        factor = T[j, leaving] * inverse
+        if factor != 0.0:
+            for i in range(n):
+                T[j, i] -= column[i] * factor
+        T[j, leaving] = factor
     for i in range(n):
-        for j in range(n):
-            T[i, j] = -M[i, j]
-        T[i, n] = -cover[i]
-        T[i, n + 1] = q[i]
+        T[entering, i] = -column[i] * inverse
+    T[entering, leaving] = inverse
+
+
+@kernel(forceinline=True)
+def lemke_attempt(scaled, q, cover, tie, pivot_tolerance, T, ratios, labels, z, active):
+    """One run of Lemke's method on scaled data. Fills z and the active set; returns (status, pivots).
+
+    Storage: T (n + 2, n) has a row for each nonbasic variable and one for the right-hand side, a column for each
+    basic variable; ratios (n,); labels (5, 2n + 1) integers.
+    """
+    n = q.size
+    basic, nonbasic = labels[0], labels[1]
+    row_of = labels[2]  # -1 for nonbasic variables
+    column_of = labels[3]  # -1 for basic variables
+    tied = labels[4]
+    values = T[n + 1]
+    for j in range(n):
+        for i in range(n):
+            T[j, i] = -scaled[j, i]
+    for i in range(n):
+        T[n, i] = -cover[i]
+        values[i] = q[i]
+        z[i] = 0.0
+    for i in range(n):
+        active[i] = False
         basic[i] = i
         nonbasic[i] = n + i
         row_of[i] = i
-        column_of[i] = -1
         row_of[n + i] = -1
+        column_of[i] = -1
         column_of[n + i] = i
+    leaving = -1
+    least = 0.0
+    for i in range(n):
         # on a tie the last row is the lexicographic minimum, since the basis inverse is the identity
         if q[i] < 0.0 and (leaving < 0 or q[i] / cover[i] <= least):
             least = q[i] / cover[i]
             leaving = i
-        z[i] = 0.0
-        active[i] = False
     nonbasic[n] = 2 * n
     row_of[2 * n] = -1
     column_of[2 * n] = n
@@ -186,21 +219,9 @@ def lemke_attempt(M, q, cover, tie, pivot_tolerance, z, active):
     entering = n
     status = PIVOT_LIMIT
     pivots = 0
-    tied = np.empty(n, np.int64)
     for _ in range(50 * n + 100):
-        # exchange: nonbasic[entering] becomes basic in row `leaving`
         pivots += 1
-        inverse = 1.0 / T[leaving, entering]
-        for j in range(n + 2):
-            T[leaving, j] *= inverse
-        T[leaving, entering] = inverse
-        for i in range(n):
-            if i != leaving:
-                factor = T[i, entering]
-                if factor != 0.0:
-                    for j in range(n + 2):
-                        T[i, j] -= factor * T[leaving, j]
-                    T[i, entering] = -factor * inverse
+        exchange(T, entering, leaving, ratios)
         out = basic[leaving]
         into = nonbasic[entering]
         basic[leaving] = into
@@ -214,46 +235,50 @@ def lemke_attempt(M, q, cover, tie, pivot_tolerance, z, active):
             break
         entering = column_of[out + n if out < n else out - n]
         # ratio test with ties as wide as the tie tolerance
+        column = T[entering]
+        for i in range(n):
+            quotient = max(values[i], 0.0) / column[i]
+            ratios[i] = quotient if column[i] > pivot_tolerance else np.inf
         ratio = np.inf
         for i in range(n):
-            if T[i, entering] > pivot_tolerance:
-                ratio = min(ratio, max(T[i, n + 1], 0.0) / T[i, entering])
-        if ratio == np.inf:
+            ratio = min(ratio, ratios[i])
+        if not ratio < np.inf:
             status = RAY
             break
         count = 0
         leaving = -1
+        bound = (ratio + tie * (LCP_TIE_FLOOR + ratio)) / (1.0 - tie)
         for i in range(n):
-            if T[i, entering] > pivot_tolerance:
-                mine = max(T[i, n + 1], 0.0) / T[i, entering]
-                if mine - ratio <= tie * (LCP_TIE_FLOOR + mine + ratio):
-                    tied[count] = i
-                    count += 1
-                    if basic[i] == 2 * n:
-                        leaving = i
+            if ratios[i] <= bound:
+                tied[count] = i
+                count += 1
+                if basic[i] == 2 * n:
+                    leaving = i
         if leaving >= 0:
             continue
         for label in range(n):
             if count == 1:
                 break
-            column = column_of[label]
+            at = column_of[label]
+            if at < 0 and ratios[row_of[label]] > bound:
+                continue
             lowest = np.inf
             for k in range(count):
                 i = tied[k]
-                entry = T[i, column] if column >= 0 else (1.0 if row_of[label] == i else 0.0)
-                lowest = min(lowest, entry / T[i, entering])
+                entry = T[at, i] if at >= 0 else (1.0 if row_of[label] == i else 0.0)
+                lowest = min(lowest, entry / column[i])
             kept = 0
             for k in range(count):
                 i = tied[k]
-                entry = T[i, column] if column >= 0 else (1.0 if row_of[label] == i else 0.0)
-                if entry / T[i, entering] <= lowest + LCP_LEXICOGRAPHIC:
+                entry = T[at, i] if at >= 0 else (1.0 if row_of[label] == i else 0.0)
+                if entry / column[i] <= lowest + LCP_LEXICOGRAPHIC:
                     tied[kept] = i
                     kept += 1
             count = kept
         leaving = tied[0]
     for i in range(n):
         if n <= basic[i] < 2 * n:
-            z[basic[i] - n] = max(T[i, n + 1], 0.0)
+            z[basic[i] - n] = max(values[i], 0.0)
             active[basic[i] - n] = True
     return status, pivots
 
@@ -262,23 +287,37 @@ def lemke_attempt(M, q, cover, tie, pivot_tolerance, z, active):
 def solve_lcp_kernel(M, q, z):
     """Scaled, safeguarded Lemke. Fills z; returns (status, pivots, restarts, residual of the scaled
     problem)."""
+    return solve_lcp_from(M, q, 0, z)
+
+
+@kernel()
+def solve_lcp_from(M, q, draw, z):
+    """As `solve_lcp_kernel`, whose first covering vector is one everywhere, with one drawn for `draw` > 0.
+
+    Of several solutions Lemke's method meets that on which the ray of its covering vector ends. Components are
+    drawn over four decades, so that each of them may lead.
+    """
     n = q.size
-    scaled = np.empty((n, n))
-    scaled_q = np.empty(n)
-    row = np.empty(n)
-    column = np.empty(n)
-    largest = scale_lcp(M, q, scaled, scaled_q, row, column)
     least = 0.0
-    cover = np.empty(n)
-    trial = np.empty(n)
-    polished = np.empty(n)
-    active = np.empty(n, np.bool_)
     for i in range(n):
         z[i] = 0.0
-        cover[i] = 1.0
-        least = min(least, scaled_q[i])
+        least = min(least, q[i])
     if least == 0.0:
         return SOLVED, 0, 0, 0.0
+    # in two pieces: with one for each array, small problems spend a third of their time on allocation
+    store = np.empty((2 * n + 10, n))
+    scaled, T = store[:n], store[n : 2 * n + 2]
+    scaled_q, row, column, cover = store[2 * n + 2], store[2 * n + 3], store[2 * n + 4], store[2 * n + 5]
+    trial, polished, w, ratios = store[2 * n + 6], store[2 * n + 7], store[2 * n + 8], store[2 * n + 9]
+    labels = np.empty((6, 2 * n + 1), np.int64)
+    active = labels[5]
+    largest = scale_lcp(M, q, scaled, scaled_q, row, column)
+    state = draw
+    for i in range(n):
+        cover[i] = 1.0
+        if draw > 0:
+            state = state * 48271 % 2147483647
+            cover[i] = 10.0 ** (4.0 * (state / 2147483647.0) - 2.0)
     tie = LCP_TIE
     pivot_tolerance = LCP_PIVOT
     best = np.inf
@@ -287,14 +326,16 @@ def solve_lcp_kernel(M, q, z):
     restarts = 0
     state = 1
     while True:
-        ended, made = lemke_attempt(scaled, scaled_q, cover, tie, pivot_tolerance, trial, active)
+        ended, made = lemke_attempt(
+            scaled, scaled_q, cover, tie, pivot_tolerance, T, ratios, labels, trial, active
+        )
         pivots += made
-        residual = residual_of(scaled, scaled_q, trial)
+        residual = residual_of(scaled, scaled_q, trial, w)
         if ended == SOLVED and residual > LCP_POLISH:  # noqa: SIM102
             if solve_basis(scaled, scaled_q, active, 0.0, polished):
                 for i in range(n):
                     polished[i] = max(polished[i], 0.0)
-                again = residual_of(scaled, scaled_q, polished)
+                again = residual_of(scaled, scaled_q, polished, w)
                 if again < residual:
                     residual = again
                     for i in range(n):
@@ -318,7 +359,10 @@ def solve_lcp_kernel(M, q, z):
         tie = LCP_RESTART_TIES[restarts % 4]
         pivot_tolerance = LCP_RESTART_PIVOTS[restarts % 3]
     for i in range(n):
-        z[i] *= column[i] * largest
+        if z[i] != 0.0:  # the factor may be infinite
+            z[i] *= column[i] * largest
+            if status == SOLVED and not z[i] < np.inf:
+                status = INACCURATE
     return status, pivots, restarts, best
 
 
@@ -348,7 +392,7 @@ def enumerate_lcp_kernel(M, q, found):
             if not active[i]:
                 w = scaled_q[i]
                 for j in range(n):
-                    w += scaled[i, j] * z[j]
+                    w += scaled[j, i] * z[j]
                 if w < -ENUMERATION_FEASIBLE:
                     feasible = False
                     break

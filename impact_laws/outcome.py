@@ -149,6 +149,7 @@ class OutcomeSet:
     solves : (n,) integers, how many small problems were solved for each
     resolved : (n,) booleans
     labels : n entries, what tells the outcomes apart (a sequence of contacts, the pressed contacts, ...)
+    branched_steps : (n,) integers, how many of the small problems had several solutions, where known
     """
 
     velocity: Array
@@ -156,6 +157,32 @@ class OutcomeSet:
     solves: NDArray[np.int64]
     resolved: NDArray[np.bool_]
     labels: tuple[Any, ...] = ()
+    branched_steps: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.velocity)
+
+    def __getitem__(self, index: slice | NDArray[Any]) -> "OutcomeSet":
+        """Those of a slice, an array of numbers or a mask."""
+        chosen = np.arange(len(self))[index]
+        return OutcomeSet(
+            self.velocity[chosen],
+            self.impulse[chosen],
+            self.solves[chosen],
+            self.resolved[chosen],
+            tuple(self.labels[k] for k in chosen) if self.labels else (),
+            None if self.branched_steps is None else self.branched_steps[chosen],
+        )
+
+    @classmethod
+    def joined(cls, parts: "Sequence[OutcomeSet]") -> "OutcomeSet":
+        """All outcomes of several sets of one problem, in order."""
+        branched = [part.branched_steps for part in parts if part.branched_steps is not None]
+        return cls(
+            np.concatenate([part.velocity for part in parts]),
+            np.concatenate([part.impulse for part in parts]),
+            np.concatenate([part.solves for part in parts]),
+            np.concatenate([part.resolved for part in parts]),
+            tuple(label for part in parts for label in part.labels),
+            np.concatenate(branched) if len(branched) == len(parts) else None,
+        )

@@ -1,11 +1,14 @@
 """Simultaneous frictional impacts as a set of outcomes: random orders of compression along the impact."""
 
+import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..progress import ProgressBar
 from . import routh_kernels
 from .anitescu_potra import edge_directions
 from .impact_problem import ImpactProblem
@@ -20,6 +23,9 @@ _STATUS = {
     routh_kernels.STEP_LIMIT: (ImpactStatus.NOT_TERMINATED, "a contact still approaches after all steps"),
     routh_kernels.UNSOLVED: (ImpactStatus.NO_SOLUTION, "a step has no solution that Lemke's method finds"),
 }
+_ENUMERATED = 3  # planar contacts whose 7**nc modes are all tried
+_SOBOL_STEPS = 16  # whose bounds come from a low-discrepancy sequence; later ones are random
+_PIECE = 1 << 17  # outcomes at once
 
 
 @dataclass(frozen=True)
@@ -43,9 +49,15 @@ class SetValuedRouth:
         Edges of the friction pyramid of a spatial contact.
     max_steps : at least 1
         More end as NOT_TERMINATED.
-
-    Where a step has several solutions, Lemke's method takes one of them, so the set depends on it. Restitution
-    is ignored.
+    branches : "all" or "first"
+        A step may have several solutions. "all" draws uniformly among all of them for planar problems of up to
+        three contacts; beyond, and in space, Lemke's method starts from a random covering vector, so that
+        every solution it can meet has a chance. "first" takes the one it meets from the usual covering vector,
+        which can leave out most of the set.
+    restitution : "none" or "poisson"
+        With "poisson" contact i adds e_i times its own impulse of a compression that has ended. What approaches
+        then is compressed again. Impulses stay in their cones; the addition is shortened where it would raise
+        the kinetic energy above that before the impact. The paper has no restitution.
 
     Source: Halm & Posa, equation (75) and Algorithm 1.
     """
@@ -53,10 +65,11 @@ class SetValuedRouth:
     step: float | None = None
     cone_edges: int = 8
     max_steps: int = 1000
+    branches: str = "all"
+    restitution: str = "none"
 
     name: ClassVar[str] = "set-valued-routh"
     honours_friction: ClassVar[bool] = True
-    honours_restitution: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.step is not None:
@@ -66,6 +79,17 @@ class SetValuedRouth:
                 raise ValueError(f"step must be above 0 and finite, got {self.step}")
         checked_count("cone_edges", self.cone_edges, 3)
         checked_count("max_steps", self.max_steps, 1)
+        for name, value, known in (
+            ("branches", self.branches, ("all", "first")),
+            ("restitution", self.restitution, ("none", "poisson")),
+        ):
+            if value not in known:
+                raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
+
+    @property
+    def honours_restitution(self) -> bool:
+        """Whether the law uses the contacts' restitution."""
+        return self.restitution == "poisson"
 
     def step_of(self, problem: ImpactProblem) -> Array:
         """The steps [N s] taken for a problem, (nc,): the one given, or what the largest approach asks for.
@@ -77,44 +101,119 @@ class SetValuedRouth:
             return np.full(problem.contact_count, float(self.step))
         return ROUTH_STEP * float(np.abs(problem.approach_measure()).max()) / problem.kinetic_scale
 
+    def draws_among_all(self, problem: ImpactProblem) -> bool:
+        """Whether every solution of a step is known when one is drawn, so that `branched_steps` counts them."""
+        return self.branches == "all" and problem.dim == 2 and problem.contact_count <= _ENUMERATED
+
+    def _branching(self, problem: ImpactProblem) -> int:
+        if self.branches == "first":
+            return routh_kernels.FIRST_BRANCH
+        return routh_kernels.ALL_BRANCHES if self.draws_among_all(problem) else routh_kernels.RANDOM_COVERS
+
     def resolve(self, problem: ImpactProblem, rng: np.random.Generator | None = None) -> ImpactOutcome:
-        """One random outcome; ``rng`` draws it. The path has a stage for each step; ``info``: step [N s], (nc,)."""
+        """One random outcome; ``rng`` draws it. The path has a stage for each step and each restitution.
+
+        ``info``: step [N s], (nc,); solves; branched_steps, how many steps had several solutions.
+        """
         seed = int(generator_of(rng).integers(0, 2**63 - 1))
-        inertia, before, friction, _ = problem.kernel_arrays()
-        directions = edge_directions(problem.dim, self.cone_edges)
+        inertia, before, friction, restitution, directions, *rest = self._kernel_arguments(problem)
         unknowns = 2 * len(friction) + (len(directions) + 1) * int(np.count_nonzero(friction))
         M, q = np.empty((unknowns, unknowns)), np.empty(unknowns)
         routh_kernels.assemble_step(inertia, friction, directions, M, q)
-        stages = np.empty((self.max_steps, before.size))
-        step = self.step_of(problem)
-        ended, made = routh_kernels.one_sample(
-            inertia, before, friction, directions, M, q, problem.kinetic_scale_array, step,
-            self._threshold(problem), np.uint64(routh_kernels.first_state(seed, 0)), np.empty(before.size),
-            np.empty(before.size), stages,
+        stages, kinds = np.empty((self.max_steps, before.size)), np.empty(self.max_steps, dtype=np.int64)
+        ended, made, solves, branched = routh_kernels.one_sample(
+            inertia, before, friction, restitution, directions, M, q, *rest, 0.0,
+            np.uint64(routh_kernels.first_state(seed, 0)), np.empty(0), np.empty(before.size),
+            np.empty(before.size), stages, kinds,
         )  # fmt: skip
         status, message = _STATUS[ended]
-        labels = [f"step {k + 1}" for k in range(made)]
-        return ImpactOutcome.from_stages(problem, stages[:made], labels, status, message, {"step": step})
+        labels = [f"step {k + 1}" if kinds[k] == routh_kernels.STEP else "restitution" for k in range(made)]
+        info = {"step": self.step_of(problem), "solves": solves, "branched_steps": branched}
+        return ImpactOutcome.from_stages(problem, stages[:made], labels, status, message, info)
 
-    def sample(self, problem: ImpactProblem, count: int, seed: int = 0) -> OutcomeSet:
-        """`count` independent outcomes, on all cores, in the order of their numbers.
+    def sample(
+        self, problem: ImpactProblem, count: int, seed: int = 0, sampling: str = "uniform"
+    ) -> OutcomeSet:
+        """`count` outcomes, on all cores, in the order of their numbers; see `sample_pieces`."""
+        pieces = []
+        done = 0
+        with ProgressBar(0, count if isinstance(count, int) else 0, "sampling outcomes") as bar:
+            for piece in self.sample_pieces(problem, count, seed, sampling):
+                pieces.append(piece)
+                done += len(piece)
+                bar.show(done)
+        return pieces[0] if len(pieces) == 1 else OutcomeSet.joined(pieces)
 
-        Sample k depends on the problem, the law, the seed and k only, not on the number of threads.
+    def sample_pieces(
+        self,
+        problem: ImpactProblem,
+        count: int,
+        seed: int = 0,
+        sampling: str = "uniform",
+        piece: int = _PIECE,
+        velocity_noise: float = 0.0,
+    ) -> Iterator[OutcomeSet]:
+        """The same outcomes as `sample`, `piece` of them at a time, for more than memory holds.
+
+        sampling : "uniform" (independent) or "sobol"
+            A scrambled Sobol' sequence gives the bounds of the first steps; the set is then filled more evenly,
+            but outcomes are not independent.
+
+        velocity_noise : [m/s], at least 0
+            Standard deviation of an error added to every contact velocity after each solve, as an inaccurate solver
+            leaves it; the impact then ends at that approach, as in the paper's code. `impulse` is without it.
+
+        Outcome k depends on the problem, the law, the seed, the sampling and k only, not on the number of threads
+        or the size of a piece.
         """
-        if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
-            raise ValueError(f"count must be an integer of at least 1, got {count!r}")
-        if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-            raise ValueError(f"seed must be an integer of at least 0, got {seed!r}")
-        inertia, before, friction, _ = problem.kernel_arrays()
-        impulses, velocities = np.empty((count, before.size)), np.empty((count, before.size))
-        solves, status = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
-        routh_kernels.many_samples(
-            inertia, before, friction, edge_directions(problem.dim, self.cone_edges),
-            problem.kinetic_scale_array, self.step_of(problem), self._threshold(problem), self.max_steps, seed, 0,
-            impulses, velocities, solves, status,
-        )  # fmt: skip
-        return OutcomeSet(velocities, impulses, solves, status == routh_kernels.FINISHED)
+        checked_count("count", count, 1)
+        checked_count("seed", seed, 0)
+        checked_count("piece", piece, 1)
+        if sampling not in ("uniform", "sobol"):
+            raise ValueError(f"sampling must be one of uniform, sobol, got {sampling!r}")
+        if not 0.0 <= velocity_noise < np.inf:
+            raise ValueError(f"velocity_noise must be at least 0 and finite, got {velocity_noise}")
+        *system, threshold, branches = self._kernel_arguments(problem)
+        if velocity_noise > 0.0:  # the kernel compares v_n/√W_nn
+            threshold = -velocity_noise / float(problem.kinetic_scale.max())
+        size = problem.u.size
+        sequence = None
+        if sampling == "sobol":
+            from scipy.stats import qmc
 
-    @staticmethod
-    def _threshold(problem: ImpactProblem) -> float:
-        return -ROUTH_APPROACH * float(np.abs(problem.approach_measure()).max())
+            sequence = qmc.Sobol(_SOBOL_STEPS * problem.contact_count, rng=np.random.default_rng(seed))
+        for first in range(0, count, piece):
+            number = min(piece, count - first)
+            points = np.empty((number, 0))
+            if sequence is not None:
+                with warnings.catch_warnings():  # about counts that are no power of two: pieces need not be
+                    warnings.simplefilter("ignore", UserWarning)
+                    points = sequence.random(number)
+            impulses, velocities = np.empty((number, size)), np.empty((number, size))
+            solves, branched, status = np.empty((3, number), dtype=np.int64)
+            routh_kernels.many_samples(
+                *system, threshold, self.max_steps, branches, velocity_noise, seed, first, points,
+                impulses, velocities, solves, branched, status,
+            )  # fmt: skip
+            yield OutcomeSet(
+                velocities, impulses, solves, status == routh_kernels.FINISHED, branched_steps=branched
+            )
+
+    def _kernel_arguments(self, problem: ImpactProblem) -> tuple:
+        """What both kernels take of a problem, from W to the way branches are chosen."""
+        inertia, before, friction, restitution = problem.kernel_arrays()
+        if not self.honours_restitution:
+            restitution = np.zeros_like(friction)
+        diagonal = np.sqrt(np.diag(inertia))
+        return (
+            inertia,
+            before,
+            friction,
+            restitution,
+            edge_directions(problem.dim, self.cone_edges),
+            problem.kinetic_scale_array,
+            np.where(diagonal > 0.0, diagonal, 1.0),
+            self.step_of(problem),
+            -ROUTH_APPROACH * float(np.abs(problem.approach_measure()).max()),
+            self._branching(problem),
+        )

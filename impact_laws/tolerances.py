@@ -58,7 +58,7 @@ ROUNDING = 1e-14
 """Rounding of a velocity u + W p, relative to the largest entry of W p, that no solver can be blamed for."""
 
 LCP_ZERO_DIAGONAL = 1e-12
-"""A diagonal entry below this times the largest entry of its row and column counts as zero, and the row is
+"""A diagonal entry at most this times the sum of |entries| of its row and column counts as zero, and the row is
 scaled by its couplings instead. Larger: weak contacts of mixed-mass problems are scaled badly. Smaller:
 rounding sets the scale."""
 
@@ -201,6 +201,38 @@ steps."""
 ROUTH_APPROACH = 1e-9
 """Approach that ends an impact of the set-valued law, as a fraction of the largest measure before it. Larger: small
 approaches are left. Smaller: errors of the complementarity solver cost further steps."""
+
+ROUTH_RESTITUTIONS = 100
+"""Restitution phases of one impact of the set-valued law, after which what approaches is only stopped. Fewer:
+rattling contacts lose energy. More: they take longer."""
+
+STEP_FEASIBLE = 1e-10
+"""Velocity, over the largest of the contacts (kinetic metric), by which a mode of a step may break a condition.
+Larger: wrong modes pass. Smaller: rounding hides solutions."""
+
+STEP_SINGULAR = 1e-11
+"""Pivot of a mode's equations, with columns of size one, that counts as zero; its corner modes take its place.
+Larger: ill-conditioned modes are left out. Smaller: singular ones give noise."""
+
+MODE_SPEED = 1e-6
+"""Velocity, over the largest contact velocity before the impact, below which a contact of an outcome counts as
+closed or as sticking. Larger: slow outcomes lose their modes. Smaller: rounding gives them wrong ones."""
+
+SET_GROWTH = 0.01
+"""Share by which the hull of outcomes may grow with twice as many samples and still count as not growing. Larger:
+stops early. Smaller: the rare corners of a set keep it going."""
+
+SET_RANK = 1e-7
+"""Extent of outcomes in a direction, over the largest contact velocity, below which the set counts as flat in it.
+Larger: thin sets lose their width. Smaller: rounding counts as width."""
+
+TERMINATION_RANK = 1e-12
+"""Eigenvalue of W, scaled to a unit diagonal, over its largest, below which it counts as zero. Larger: motions
+that light bodies allow are dropped. Smaller: rounding of a rank-deficient W reads as mobility."""
+
+TERMINATION_POINTED = 1e-9
+"""Cosine between a direction and the effects of all cone edges below which the cone does not count as pointed.
+Larger: wedges that are nearly closed are refused. Smaller: rounding opens closed ones."""
 
 STRONGE_NO_SLIP = 1e-100
 """Slip below this share of the contact velocity counts as none. Larger: slip that starts from almost nothing is

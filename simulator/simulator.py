@@ -1,7 +1,6 @@
 """The engine: find the next event, advance to it, let the law resolve it, record."""
 
 import math
-import time as clock
 from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..bodies import Scene
 from ..impact_laws import AnitescuPotra, ImpactLaw, ImpactProblem
+from ..progress import ProgressBar
 from . import kernels
 from .collision import Pair, collision_pairs, contact_jacobian, contact_patch, pair_gap, pair_size
 from .event import ContactPatch, Event, EventKind
@@ -162,7 +162,7 @@ class Simulator:
         """
         if not (math.isfinite(until) and until >= self.time):
             raise ValueError(f"until: expected a finite time of at least {self.time:g} s, got {until!r}")
-        bar = _Progress(self.time, until) if progress else None
+        bar = ProgressBar(self.time, until, "simulating") if progress else None
         whole = False
         try:
             while self.time < until and self._can_go_on():
@@ -170,7 +170,7 @@ class Simulator:
                     break
                 self._advance(until)
                 if bar:
-                    bar.show(self.time, len(self.trajectory._events))
+                    bar.show(self.time, f"{len(self.trajectory._events)} events")
             whole = True
         finally:
             if bar:
@@ -692,35 +692,6 @@ def _stays_positive(value: float, rate: float, half_curvature: float) -> bool:
     if value <= 0.0 or half_curvature < 0.0 or (half_curvature == 0.0 and rate < 0.0):
         return False
     return rate >= 0.0 or rate * rate < 4.0 * half_curvature * value
-
-
-class _Progress:
-    """A rich bar over simulated time that appears after two seconds, on a terminal only."""
-
-    def __init__(self, start: float, end: float):
-        self._start, self._end = start, end
-        self._began = self._shown = clock.monotonic()
-        self._bar: Any = None
-
-    def show(self, time: float, events: int) -> None:
-        now = clock.monotonic()
-        if now - self._began < 2.0 or now - self._shown < 0.1:
-            return
-        self._shown = now
-        if self._bar is None:
-            from rich.progress import Progress
-
-            self._bar = Progress(transient=True)
-            if not self._bar.console.is_terminal:
-                self._began = math.inf
-                return
-            self._bar.start()
-            self._task = self._bar.add_task("simulating", total=self._end - self._start)
-        self._bar.update(self._task, completed=time - self._start, description=f"{events} events")
-
-    def close(self) -> None:
-        if self._bar is not None and self._bar.live.is_started:
-            self._bar.stop()
 
 
 def _joined(parts: list[ContactPatch]) -> ContactPatch | None:

@@ -1,7 +1,7 @@
 """Plots with matplotlib, which is imported only here and only when something is plotted."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -91,6 +91,38 @@ def draw_slip_plane(
     axes.set_aspect("equal")
     axes.tick_params(labelsize=8)
     axes.grid(color="0.92")
+
+
+def draw_outcome_set(
+    axes: Any,
+    paths: Sequence[np.ndarray],
+    outcomes: np.ndarray,
+    marks: Mapping[str, np.ndarray],
+) -> None:
+    """Outcomes (n, 2) [m/s] in two components of contact velocity, over impact paths (k, 2); marks (m, 2) are other
+    laws' outcomes, by name."""
+    from matplotlib.collections import LineCollection
+
+    axes.add_collection(LineCollection(list(paths), colors="0.80", linewidths=0.5, zorder=1))
+    if paths:
+        axes.plot(*paths[0][0], "o", color="black", markersize=6, zorder=5, label="before")
+    axes.plot(*outcomes.T, ".", color="0.25", markersize=2.5, markeredgewidth=0, zorder=3)
+    axes.plot([], [], "o", color="0.25", markersize=5, label="outcomes")
+    shapes = ("s", "^", "D", "v")
+    for (word, points), shape, colour in zip(
+        marks.items(), shapes, ("tab:blue", "tab:red", "tab:orange", "tab:green"), strict=False
+    ):
+        axes.plot(
+            *points.T, shape, color=colour, fillstyle="none", markersize=10, markeredgewidth=1.8, zorder=6,
+            label=word,
+        )  # fmt: skip
+    everything = np.concatenate([*paths, outcomes, *marks.values()])
+    low, high = everything.min(axis=0), everything.max(axis=0)
+    margin = 0.06 * np.maximum(high - low, 1e-3 * max(float((high - low).max()), 1e-12))
+    axes.set(xlim=(low[0] - margin[0], high[0] + margin[0]), ylim=(low[1] - margin[1], high[1] + margin[1]))
+    axes.axhline(0.0, color="0.6", linewidth=0.8, zorder=0)
+    axes.axvline(0.0, color="0.6", linewidth=0.8, zorder=0)
+    axes.grid(color="0.93")
 
 
 def draw_impulse_curve(

@@ -81,8 +81,14 @@ def test_kinds_of_demos():
     kinds = {name: demo_by_name(name) for name in demo_names()}
     assert all(isinstance(demo, ComputedDemo) != hasattr(demo, "scene") for demo in kinds.values())
     assert {name for name, demo in kinds.items() if isinstance(demo, WritingDemo)} == {
+        "block-outcomes",
+        "box-and-wall-outcomes",
+        "compass-gait-outcomes",
+        "compliant-block",
+        "disk-stack-outcomes",
         "hodograph",
         "jia-wang-table",
         "painleve-rod",
+        "ramone-outcomes",
         "six-mass-body",
     }

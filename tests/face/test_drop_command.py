@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from carom import AnitescuPotra, RunStatus, Trajectory
+from carom import AnitescuPotra, RunStatus, Trajectory, progress
 from carom.command_line import main
-from carom.simulator import simulator
 from carom.viewer import DisplayError
 
 
@@ -135,7 +134,7 @@ def bar_of_a_drop(monkeypatch, tick, terminal):
     written = io.StringIO()
     console = Console(file=written, force_terminal=terminal, width=80)
     monkeypatch.setattr("rich.progress.get_console", lambda: console)
-    monkeypatch.setattr(simulator, "clock", Clock(tick))
+    monkeypatch.setattr(progress, "clock", Clock(tick))
     assert main(["drop", "--seed", "3", "--duration", "0.5", "--no-view"]) == 0
     return written.getvalue()
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from carom.demos import impact_examples
 from carom.impact_laws import ImpactProblem
 
 
@@ -56,40 +57,15 @@ def random_problem():
 
 @pytest.fixture(scope="session")
 def rocking_block():
-    """Width 1, height 2, mass 1, flat on the floor, falling: four rows on three freedoms."""
-    J = [[0, 1, -0.5], [1, 0, 1], [0, 1, 0.5], [1, 0, 1]]
-    v = [0, -np.sqrt(2 * 9.81 * 0.01), 0]
-    return ImpactProblem.from_generalized(np.diag([1, 1, 5 / 12]), J, v, friction=1.0, dim=2)
+    return impact_examples.rocking_block().problem
 
 
 @pytest.fixture(scope="session")
 def box_and_wall():
-    """Unit square of mass 1 at 80 degrees, one corner on the floor, one on the wall to its right, moving
-    right."""
-    turn = np.radians(80.0)
-    rotation = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
-    corners = np.array([[x, y] for x in (-0.5, 0.5) for y in (-0.5, 0.5)]) @ rotation.T
-    floor = corners[np.argmin(corners[:, 1])]
-    wall = corners[np.argmax(corners[:, 0])]
-    J = []
-    for (x, y), normal, tangent in ((floor, (0, 1), (1, 0)), (wall, (-1, 0), (0, 1))):
-        for direction in (normal, tangent):
-            J.append([*direction, x * direction[1] - y * direction[0]])
-    return ImpactProblem.from_generalized(np.diag([1, 1, 1 / 6]), J, [1.0, 0, 0], friction=1.0, dim=2)
+    return impact_examples.box_and_wall().problem
 
 
 @pytest.fixture(scope="session")
 def compass_gait():
-    """Two legs at 78 degrees from the vertical; contact 0 is the resting trailing foot, contact 1 the leading
-    one."""
-    legs = np.radians([78.0, -78.0])
-    M, J = np.zeros((4, 4)), []
-    for leg, angle in enumerate(legs):
-        foot = np.eye(2, 4)
-        foot[:, 2 + leg] = np.cos(angle), np.sin(angle)
-        middle = np.eye(2, 4)
-        middle[:, 2 + leg] = 0.5 * np.cos(angle), 0.5 * np.sin(angle)
-        M += middle.T @ middle
-        J += [foot[1], foot[0]]
-    v = [-0.25 * np.cos(legs[0]), -0.25 * np.sin(legs[0]), 0.25, 0.25]
-    return ImpactProblem.from_generalized(M, J, v, friction=5.0, dim=2)
+    """Contact 0 is the resting trailing foot, contact 1 the leading one."""
+    return impact_examples.compass_gait().problem

@@ -14,6 +14,7 @@ from carom.impact_laws import (
     ImpactProblem,
     ImpactStatus,
     MaximumDissipation,
+    SequentialLCP,
     SequentialReflection,
     SetValuedRouth,
     StrongeCoulomb,
@@ -26,6 +27,9 @@ LAWS = [
     AnitescuPotra(cone_edges=5),
     MaximumDissipation(max_sweeps=2000),
     MaximumDissipation("coulomb", max_sweeps=2000),
+    SequentialLCP(),
+    SequentialLCP(order="cyclic"),
+    SequentialLCP(order="random", cone_edges=5),
     SequentialReflection(),
     SequentialReflection(order="least_approaching"),
     SequentialReflection(order="cyclic"),
@@ -43,6 +47,8 @@ KINDS = ["regular", "rank_deficient", "badly_scaled", "duplicated"]
 EXCUSED = {
     (StrongeCoulomb, "rank_deficient"): {ImpactStatus.NO_SOLUTION, ImpactStatus.RENEWED_COMPRESSION},
     (StrongeCoulomb, "badly_scaled"): {ImpactStatus.NOT_TERMINATED, ImpactStatus.RENEWED_COMPRESSION},
+    (SequentialLCP, "rank_deficient"): {ImpactStatus.NOT_TERMINATED},
+    (SequentialLCP, "badly_scaled"): {ImpactStatus.NOT_TERMINATED},
     (SetValuedRouth, "badly_scaled"): {ImpactStatus.NOT_TERMINATED},
     **{(MaximumDissipation, kind): {ImpactStatus.INACCURATE} for kind in KINDS},
 }

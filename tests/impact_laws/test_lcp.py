@@ -67,6 +67,16 @@ def test_no_solution_is_a_ray_and_trivial_needs_no_pivot():
     assert trivial.z.tolist() == [0.0]
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_numbers_that_overflow_are_not_called_solved():
+    answer = solve_lcp(np.diag([1e-200, 1.0]), [-1e200, -1.0])  # z = (1e400, 1)
+    assert answer.status is LcpStatus.INACCURATE
+    # without a solution, as the second row is negative; seen to end with a z of NaN
+    answer = solve_lcp([[-1.9e298, 1e-50], [-4e-69, -9e-70]], [-1e-87, -1e66])
+    assert not answer.solved
+    assert np.isfinite(answer.z).all()
+
+
 def test_lexicographic_rule_does_not_cycle():
     # every ratio ties: identical rows and equal right-hand sides
     n = 12

@@ -1,0 +1,240 @@
+"""The sets of outcomes of Halm & Posa, section 5.4: sampled, drawn over their impact paths, and counted."""
+
+import time
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..impact_laws import (
+    AnitescuPotra,
+    ImpactOutcome,
+    PostImpactSet,
+    SequentialLCP,
+    SetValuedRouth,
+    post_impact_set,
+)
+from ..viewer.plots import draw_outcome_set, new_figure, save_figure
+from . import impact_examples
+from .demo import Check, Table
+from .impact_examples import ImpactExample
+
+_MOST = 1 << 18  # outcomes drawn; the paper's 2**20 add nothing that a figure shows
+_PATHS = 1500
+_NOISE = 1e-8  # m/s, error of every solve in the second column of solves
+_TIMED = 1 << 14
+
+
+class _ImpactOutcomes:
+    """One example: subclasses say which, what the paper says of it, and what is drawn."""
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    ending: ClassVar[str] = ".png"
+    build: ClassVar[Callable[[], ImpactExample]]
+    panels: ClassVar[tuple[tuple[int, int], ...]]
+    """Pairs of components of contact velocity, across and up."""
+    simultaneous: ClassVar[tuple[tuple[float, ...], ...]]
+    """Contact velocities after the simultaneous impact, all of them, rounded to four digits."""
+
+    @cached_property
+    def example(self) -> ImpactExample:
+        """The impact."""
+        return type(self).build()
+
+    @cached_property
+    def law(self) -> SetValuedRouth:
+        """With the paper's step."""
+        return SetValuedRouth(step=self.example.step)
+
+    @cached_property
+    def outcomes(self) -> PostImpactSet:
+        """The set, from as many samples as the paper's or 2**18."""
+        return post_impact_set(
+            self.example.problem, self.law, min(self.example.samples, _MOST), keep=_MOST, progress=True
+        )
+
+    @cached_property
+    def paths(self) -> list[ImpactOutcome]:
+        """Some outcomes with their way there."""
+        return [self.law.resolve(self.example.problem, np.random.default_rng(seed)) for seed in range(_PATHS)]
+
+    @cached_property
+    def marks(self) -> dict[str, np.ndarray]:
+        """Contact velocities (n, dim*nc) of the simultaneous and the sequential impacts."""
+        problem = self.example.problem
+        return {
+            "simultaneous": (
+                AnitescuPotra().outcomes(problem).velocity
+                if problem.contact_count <= 4
+                else AnitescuPotra().resolve(problem).velocity[None]
+            ),
+            "sequential": SequentialLCP().outcomes(problem).velocity,
+        }
+
+    def solve_counts(self) -> tuple[float, float, float, float, float]:
+        """Problems a sample: accurate, with noise, Lemke's branch only; then seconds a sample and a problem."""
+        problem, step = self.example.problem, self.example.step
+        noisy = next(
+            self.law.sample_pieces(problem, _TIMED, piece=_TIMED, velocity_noise=_NOISE)
+        ).solves.mean()
+        first = SetValuedRouth(step=step, branches="first").sample(problem, _TIMED).solves.mean()
+        begin = time.perf_counter()
+        timed = self.law.sample(problem, _TIMED)
+        spent = time.perf_counter() - begin
+        return self.outcomes.solves, noisy, first, spent / _TIMED, spent / timed.solves.sum()
+
+    def tables(self) -> list[Table]:
+        """The row of table 3, and what every contact does."""
+        example, found = self.example, self.outcomes
+        accurate, noisy, first, sample_time, solve_time = self.solve_counts()
+        solves = (f"{example.solves:.2f}", f"{accurate:.3f}", f"{noisy:.3f}", f"{first:.3f}")
+        costs = (
+            f"{100.0 * found.branched_share:.0f} %", f"{1e6 * sample_time:.2f} µs", f"{1e6 * solve_time:.2f} µs"
+        )  # fmt: skip
+        contacts = []
+        for c, word in enumerate(example.contacts):
+            normal, tangent = 2 * c, 2 * c + 1
+            shares = [
+                sum(number for modes, number in found.mode_counts.items() if modes[c] == mode) / found.count
+                for mode in ("separate", "slide", "stick")
+            ]
+            contacts.append(
+                (
+                    word,
+                    f"{_zero(found.lower[normal]):.4f} to {found.upper[normal]:.4f}",
+                    f"{_zero(found.lower[tangent]):.4f} to {_zero(found.upper[tangent]):.4f}",
+                    *(f"{100.0 * share:.1f} %" for share in shares),
+                )
+            )
+        modes = [
+            (", ".join(words), f"{100.0 * number / found.count:.2f} %")
+            for words, number in list(found.mode_counts.items())[:8]
+        ]
+        return [
+            Table(
+                (example.title, "paper", "accurate", f"noise {_NOISE:g} m/s", "first branch"),
+                (("problems a sample", *solves),),
+            ),
+            Table(("problems with several solutions", "time a sample", "time a problem"), (costs,)),
+            Table(
+                ("contact", "v_n after [m/s]", "v_t after [m/s]", "separates", "slides", "sticks"),
+                tuple(contacts),
+            ),
+            Table((" | ".join(example.contacts), "share of outcomes"), tuple(modes)),
+        ]  # fmt: skip
+
+    def check(self) -> list[Check]:
+        """What must hold of every sample, and the paper's other outcomes inside the set."""
+        problem, found = self.example.problem, self.outcomes
+        speed = float(np.abs(problem.u).max())
+        rises, last = [], []
+        for outcome in self.paths:
+            impulses, velocities = outcome.path.impulse, outcome.path.velocity
+            steps = np.diff(impulses, axis=0)
+            rises.append(float((0.5 * steps * (velocities[1:] + velocities[:-1])).sum(axis=1).max()))
+            last.append(outcome.energy_change)
+        energy = abs(min(last))
+        away = 0.0
+        for across, up in self.panels:
+            hull = found.hull_of((across, up))
+            points = np.concatenate([velocity[:, [across, up]] for velocity in self.marks.values()])
+            size = float(np.ptp(hull.points, axis=0).max())
+            away = max(away, float(hull.outside(points).max()) / max(size, 1e-9 * speed))
+        expected = np.array(self.simultaneous)
+        met = self.marks["simultaneous"]
+        off = max(float(np.abs(met - row).max(axis=1).min()) for row in expected)
+        return [
+            Check("samples without a result", float(found.unresolved), 0.0),
+            Check("energy gained in a step, over the largest loss", max(rises) / energy, 1e-12),
+            Check("approach left [m/s]", -float(found.lower[::2].min()), 1e-8 * speed),
+            Check("baselines outside the hull, over its size", away, 0.1),
+            Check("published simultaneous outcomes, error [m/s]", off, 5.1e-5),
+        ]
+
+    def write(self, path: Path) -> None:
+        """Impact paths, outcomes and the baselines, in pairs of contact velocities."""
+        example = self.example
+        figure = new_figure(6.2 * len(self.panels), 6.6)
+        figure.suptitle(
+            f"Halm & Posa, {example.title}: {self.outcomes.count} outcomes (dark) at the end of their impact paths "
+            f"(light), steps up to {example.step:g} N s",
+            fontsize=13,
+        )
+        axes = np.atleast_1d(figure.subplots(1, len(self.panels)))
+        for panel, (across, up) in zip(axes, self.panels, strict=True):
+            self._draw(panel, across, up)
+        figure.legend(
+            *axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=11,
+            markerscale=1.2,
+        )  # fmt: skip
+        save_figure(figure, path)
+
+    def _draw(self, axes: Any, across: int, up: int) -> None:
+        draw_outcome_set(
+            axes,
+            [outcome.path.velocity[:, [across, up]] for outcome in self.paths],
+            self.outcomes.outcomes.velocity[:, [across, up]],
+            {word: velocity[:, [across, up]] for word, velocity in self.marks.items()},
+        )
+        words = [
+            f"$v_{'n' if k % 2 == 0 else 't'}$, {self.example.contacts[k // 2]} [m/s]" for k in (across, up)
+        ]
+        axes.set(xlabel=words[0], ylabel=words[1])
+
+
+def _zero(value: float) -> float:
+    """Rounding around zero as zero, so that no sign is printed."""
+    return 0.0 if abs(value) < 5e-5 else value
+
+
+class BlockOutcomes(_ImpactOutcomes):
+    """A block lands flat: it rests, or rocks on either corner at up to the sequential rate."""
+
+    name = "block-outcomes"
+    summary = "every outcome of a flat landing (Halm & Posa, 5.4.1)"
+    build = staticmethod(impact_examples.rocking_block)
+    panels = ((0, 2), (1, 0), (3, 2))
+    simultaneous = ((0.0, 0.0, 0.0, 0.0),)
+
+
+class CompassGaitOutcomes(_ImpactOutcomes):
+    """The leading foot of a wide step lands: the trailing one rests, slides or lifts, or the leading one slips."""
+
+    name = "compass-gait-outcomes"
+    summary = "every outcome of a wide step (Halm & Posa, 5.4.2)"
+    build = staticmethod(impact_examples.compass_gait)
+    panels = ((0, 2), (1, 0), (3, 2))
+    simultaneous = ((0.0, 0.0, 0.0, 0.0), (0.0996, 0.1980, 0.0, 0.0), (0.0, 0.1285, 0.0, 0.0))
+
+
+class BoxAndWallOutcomes(_ImpactOutcomes):
+    """A box that slides into a wall stops, or goes on sliding while it leaves the wall or slides along it."""
+
+    name = "box-and-wall-outcomes"
+    summary = "every outcome of a box at a wall (Halm & Posa, 5.4.3)"
+    build = staticmethod(impact_examples.box_and_wall)
+    panels = ((0, 2), (1, 0), (3, 2))
+    simultaneous = ((0.0, 0.0, 0.0, 0.0),)
+
+
+class RamoneOutcomes(_ImpactOutcomes):
+    """A footstep of a robot with seven freedoms: each of three solutions is drawn in nearly every step."""
+
+    name = "ramone-outcomes"
+    summary = "every outcome of a robot's step (Halm & Posa, 5.4.4)"
+    build = staticmethod(impact_examples.ramone)
+    panels = ((0, 2), (1, 0), (3, 2))
+    simultaneous = ((0.0, 0.0, 0.0, 0.0), (0.0003, -0.0274, 0.0, 0.0), (0.0, -0.0195, 0.0, 0.0))
+
+
+class DiskStackOutcomes(_ImpactOutcomes):
+    """A disk falls on two others: the stack rests or falls apart to either side."""
+
+    name = "disk-stack-outcomes"
+    summary = "outcomes of a stack of disks (Halm & Posa, 5.4.5)"
+    build = staticmethod(impact_examples.disk_stack)
+    panels = ((0, 2), (6, 8), (4, 6))
+    simultaneous = ((0.0,) * 10,)
