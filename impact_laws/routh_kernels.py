@@ -5,9 +5,9 @@ import numpy as np
 
 from ..compiled import kernel
 from .lcp_kernels import SOLVED, assemble_impact_lcp, impulse_in_cones, solve_lcp_from
-from .tolerances import DISTINCT, ROUTH_RESTITUTIONS, STEP_FEASIBLE, STEP_SINGULAR
+from .tolerances import DISTINCT, ROUTH_RESTITUTIONS, STEP_FEASIBLE, STEP_GAIN, STEP_SINGULAR
 
-FINISHED, STEP_LIMIT, UNSOLVED = 0, 1, 2
+FINISHED, STEP_LIMIT, UNSOLVED, GAINED = 0, 1, 2, 3
 FIRST_BRANCH, ALL_BRANCHES, RANDOM_COVERS = 0, 1, 2
 STEP, RESTITUTION = 0, 1
 MODES = 7
@@ -262,7 +262,8 @@ def one_sample(
     `points` (d,) are numbers in [0, 1) used, before random ones, for the first bounds. `impulse` and `u`
     (dim*nc,) receive the outcome; the first rows of `stages` (at most its length) the cumulative impulses and
     `kinds` whether each was a step or restitution. With `noise` every solve leaves an error of that standard
-    deviation in u. Returns (status, stages, solved problems, branched steps).
+    deviation in u. A step that gains energy, against Theorem 7, ends the sample. Returns (status, stages, solved
+    problems, branched steps).
     """
     contacts = friction.size
     dim = directions.shape[1] + 1
@@ -275,8 +276,10 @@ def one_sample(
     found_impulses = np.empty((several, size))
     found_velocities = np.empty((several, size))
     elastic = False
+    energy = 0.0  # that the fastest contact has alone
     for c in range(contacts):
         elastic |= restitution[c] > 0.0
+        energy = max(energy, 0.5 * (u0[dim * c] / scale[c]) ** 2)
     for i in range(size):
         impulse[i] = 0.0
         u[i] = u0[i]
@@ -339,10 +342,14 @@ def one_sample(
             kinds[made] = STEP
             for i in range(size):
                 compressed[i] += part[i]
+        gain = 0.0
         for i in range(size):
             impulse[i] += part[i]
+            response = 0.0
             for j in range(size):
-                u[i] += W[i, j] * part[j]
+                response += W[i, j] * part[j]
+            gain += part[i] * (u[i] + 0.5 * response)  # u before the step: rows are updated one by one
+            u[i] += response
             if noise > 0.0 and kinds[made] == STEP:
                 state, word = scrambled(state)
                 first = (np.float64(word >> np.uint64(11)) + 0.5) * 1.1102230246251565e-16
@@ -350,6 +357,8 @@ def one_sample(
                 second = np.float64(word >> np.uint64(11)) * 1.1102230246251565e-16
                 u[i] += noise * np.sqrt(-2.0 * np.log(first)) * np.cos(2.0 * np.pi * second)
             stages[made, i] = impulse[i]
+        if kinds[made] == STEP and gain > STEP_GAIN * energy:
+            return GAINED, made + 1, solves, branched
         made += 1
         if elastic and kinds[made - 1] == RESTITUTION:
             least = 0.0

@@ -21,6 +21,7 @@ Array = NDArray[np.float64]
 _STATUS = {
     routh_kernels.FINISHED: (ImpactStatus.RESOLVED, ""),
     routh_kernels.STEP_LIMIT: (ImpactStatus.NOT_TERMINATED, "a contact still approaches after all steps"),
+    routh_kernels.GAINED: (ImpactStatus.ENERGY_GAINED, "a step gained energy beyond rounding"),
     routh_kernels.UNSOLVED: (ImpactStatus.NO_SOLUTION, "a step has no solution that Lemke's method finds"),
 }
 _ENUMERATED = 3  # planar contacts whose 7**nc modes are all tried

@@ -210,6 +210,10 @@ STEP_FEASIBLE = 1e-10
 """Velocity, over the largest of the contacts (kinetic metric), by which a mode of a step may break a condition.
 Larger: wrong modes pass. Smaller: rounding hides solutions."""
 
+STEP_GAIN = 1e-10
+"""Energy a step may gain, over the energy of the fastest contact alone, and still count as rounding. Larger: wrong
+steps pass. Smaller: badly scaled problems are refused for rounding."""
+
 STEP_SINGULAR = 1e-11
 """Pivot of a mode's equations, with columns of size one, that counts as zero; its corner modes take its place.
 Larger: ill-conditioned modes are left out. Smaller: singular ones give noise."""
