@@ -11,9 +11,11 @@ import numpy as np
 from ..impact_laws import (
     AnitescuPotra,
     ImpactOutcome,
+    OutcomeBounds,
     PostImpactSet,
     SequentialLCP,
     SetValuedRouth,
+    outcome_bounds,
     post_impact_set,
 )
 from ..viewer.plots import draw_outcome_set, new_figure, save_figure
@@ -38,6 +40,8 @@ class _ImpactOutcomes:
     """Pairs of components of contact velocity, across and up."""
     simultaneous: ClassVar[tuple[tuple[float, ...], ...]]
     """Contact velocities after the simultaneous impact, all of them, rounded to four digits."""
+    bounded: ClassVar[bool] = True
+    """Whether outer bounds are shown: for two contacts, where they end well below the energy's bound."""
 
     @cached_property
     def example(self) -> ImpactExample:
@@ -74,6 +78,11 @@ class _ImpactOutcomes:
             "sequential": SequentialLCP().outcomes(problem).velocity,
         }
 
+    @cached_property
+    def bounds(self) -> OutcomeBounds | None:
+        """Outer bounds of all outcomes, for any step."""
+        return outcome_bounds(self.example.problem) if self.bounded else None
+
     def solve_counts(self) -> tuple[float, float, float, float, float]:
         """Problems a sample: accurate, with noise, Lemke's branch only; then seconds a sample and a problem."""
         problem, step = self.example.problem, self.example.step
@@ -104,8 +113,7 @@ class _ImpactOutcomes:
             contacts.append(
                 (
                     word,
-                    f"{_zero(found.lower[normal]):.4f} to {found.upper[normal]:.4f}",
-                    f"{_zero(found.lower[tangent]):.4f} to {_zero(found.upper[tangent]):.4f}",
+                    *(_range(found.lower[k], found.upper[k]) for k in (normal, tangent)),
                     *(f"{100.0 * share:.1f} %" for share in shares),
                 )
             )
@@ -113,6 +121,19 @@ class _ImpactOutcomes:
             (", ".join(words), f"{100.0 * number / found.count:.2f} %")
             for words, number in list(found.mode_counts.items())[:8]
         ]
+        outer = []
+        if self.bounds is not None:
+            tightness = self.bounds.tightness(found.outcomes, self.panels[0])
+            for c, word in enumerate(example.contacts):
+                for k, direction in ((2 * c, "normal"), (2 * c + 1, "tangential")):
+                    outer.append(
+                        (
+                            f"{word}, {direction}", _range(found.lower[k], found.upper[k]),
+                            _range(self.bounds.lower[k], self.bounds.upper[k]),
+                            f"{100.0 * tightness.width[k]:.1f} %",
+                        )
+                    )  # fmt: skip
+        bound_table = [Table(("velocity after [m/s]", "samples", "outer bounds", "share"), tuple(outer))]
         return [
             Table(
                 (example.title, "paper", "accurate", f"noise {_NOISE:g} m/s", "first branch"),
@@ -123,6 +144,7 @@ class _ImpactOutcomes:
                 ("contact", "v_n after [m/s]", "v_t after [m/s]", "separates", "slides", "sticks"),
                 tuple(contacts),
             ),
+            *(bound_table if outer else []),
             Table((" | ".join(example.contacts), "share of outcomes"), tuple(modes)),
         ]  # fmt: skip
 
@@ -143,6 +165,10 @@ class _ImpactOutcomes:
             points = np.concatenate([velocity[:, [across, up]] for velocity in self.marks.values()])
             size = float(np.ptp(hull.points, axis=0).max())
             away = max(away, float(hull.outside(points).max()) / max(size, 1e-9 * speed))
+        outside = 0.0
+        if self.bounds is not None:
+            inside = self.bounds.contains(found.outcomes.velocity)
+            outside = float(np.count_nonzero(~inside)) if self.bounds.verified else np.inf
         expected = np.array(self.simultaneous)
         met = self.marks["simultaneous"]
         off = max(float(np.abs(met - row).max(axis=1).min()) for row in expected)
@@ -151,6 +177,7 @@ class _ImpactOutcomes:
             Check("energy gained in a step, over the largest loss", max(rises) / energy, 1e-12),
             Check("approach left [m/s]", -float(found.lower[::2].min()), 1e-8 * speed),
             Check("baselines outside the hull, over its size", away, 0.1),
+            Check("samples outside verified outer bounds", outside, 0.0),
             Check("published simultaneous outcomes, error [m/s]", off, 5.1e-5),
         ]
 
@@ -179,10 +206,30 @@ class _ImpactOutcomes:
             self.outcomes.outcomes.velocity[:, [across, up]],
             {word: velocity[:, [across, up]] for word, velocity in self.marks.items()},
         )
+        if self.bounds is not None:
+            axes.plot(*_outline(self.bounds, across, up).T, "--", color="tab:purple", label="outer bounds")
         words = [
             f"$v_{'n' if k % 2 == 0 else 't'}$, {self.example.contacts[k // 2]} [m/s]" for k in (across, up)
         ]
         axes.set(xlabel=words[0], ylabel=words[1])
+
+
+def _range(low: float, high: float) -> str:
+    return f"{_zero(low):.4f} to {_zero(high):.4f}"
+
+
+def _outline(bounds: OutcomeBounds, across: int, up: int) -> np.ndarray:
+    """Corners (k, 2) of the bounds seen in two components: where neighbouring supports meet, closed."""
+    angles = np.linspace(0.0, 2.0 * np.pi, 361)[:-1]
+    directions = np.zeros((angles.size, 4))
+    directions[:, across], directions[:, up] = np.cos(angles), np.sin(angles)
+    heights = np.array([bounds.support(direction) for direction in directions])
+    normals = directions[:, [across, up]]
+    following = np.roll(normals, -1, axis=0), np.roll(heights, -1)
+    corners = np.linalg.solve(
+        np.stack([normals, following[0]], axis=1), np.stack([heights, following[1]], axis=1)[..., None]
+    )[..., 0]
+    return np.vstack([corners, corners[:1]])
 
 
 def _zero(value: float) -> float:
@@ -228,6 +275,7 @@ class RamoneOutcomes(_ImpactOutcomes):
     build = staticmethod(impact_examples.ramone)
     panels = ((0, 2), (1, 0), (3, 2))
     simultaneous = ((0.0, 0.0, 0.0, 0.0), (0.0003, -0.0274, 0.0, 0.0), (0.0, -0.0195, 0.0, 0.0))
+    bounded = False  # with friction 1e5 the bounds grow to that of the energy
 
 
 class DiskStackOutcomes(_ImpactOutcomes):
@@ -238,3 +286,4 @@ class DiskStackOutcomes(_ImpactOutcomes):
     build = staticmethod(impact_examples.disk_stack)
     panels = ((0, 2), (6, 8), (4, 6))
     simultaneous = ((0.0,) * 10,)
+    bounded = False

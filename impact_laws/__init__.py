@@ -12,6 +12,7 @@ from .law import ImpactLaw, law_by_name, law_names
 from .lcp import LcpSolution, LcpStatus, enumerate_lcp_solutions, solve_lcp
 from .maximum_dissipation import MaximumDissipation
 from .outcome import ImpactOutcome, ImpactPath, ImpactStatus, OutcomeSet
+from .outcome_bounds import OutcomeBounds, OutcomeRegion, outcome_bounds
 from .post_impact_set import Growth, OutcomeHull, PostImpactSet, hull_of, post_impact_set
 from .sequential_lcp import SequentialLCP
 from .sequential_reflection import SequentialReflection
@@ -45,7 +46,9 @@ __all__ = [
     "MaximumDissipation",
     "NetForceBound",
     "NetworkOutcome",
+    "OutcomeBounds",
     "OutcomeHull",
+    "OutcomeRegion",
     "OutcomeSet",
     "PostImpactSet",
     "SequentialLCP",
@@ -62,6 +65,7 @@ __all__ = [
     "law_by_name",
     "law_names",
     "net_force_bound",
+    "outcome_bounds",
     "paper_sequence",
     "post_impact_set",
     "slip_curve",

@@ -1,17 +1,20 @@
 """Frictionless impacts one contact after the other, as reflections in the kinetic metric."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from itertools import pairwise
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import reflection_kernels
+from . import outcome_kernels, reflection_kernels
 from .impact_problem import ImpactProblem
 from .law import checked_count, generator_of
 from .lcp import LcpStatus, solve_lcp
-from .outcome import ImpactOutcome, ImpactStatus
+from .outcome import ImpactOutcome, ImpactStatus, OutcomeSet
+from .tolerances import APPROACH, ROUNDING
 
 Array = NDArray[np.float64]
 
@@ -21,6 +24,12 @@ ORDERS = {
     "cyclic": reflection_kernels.VISITS,
     "random": reflection_kernels.RANDOM,
 }
+
+_MOST_CONTACTS = 6  # contacts whose sequences are all looked at
+_MOST_SEQUENCES = 300_000  # six equal balls in reverse order have 292,864
+_LONGEST_LITERAL = 12  # reflections of a sequence, where separating contacts are reflected too
+
+_REMARK = "The law is frictionless: the friction of the contacts is ignored."
 
 
 @dataclass(frozen=True)
@@ -61,27 +70,17 @@ class SequentialReflection:
     def resolve(self, problem: ImpactProblem, rng: np.random.Generator | None = None) -> ImpactOutcome:
         """The outcome; ``rng`` is used for order "random" only.
 
-        ``info``: sequence (contacts in the order reflected), restitution (R) and mixing (α). The path has a
-        stage for each reflection, then "restitution" where R < 1; with R = 0 it is the plastic impact alone.
-        """
-        inertia, velocity, _, restitution = problem.kernel_arrays()
-        dim, count = problem.dim, problem.contact_count
-        normal_inertia = np.ascontiguousarray(inertia[::dim, ::dim])
-        before = np.ascontiguousarray(velocity[::dim])
-        status, message = ImpactStatus.RESOLVED, ""
+        ``info``: sequence (contacts in the order reflected), restitution (R) and mixing (α); with friction also a
+        remark that it is ignored. For two contacts also bound, the most reflections that occur in any order,
+        ceil(π/(2γ)) with ⟨u_1, u_2⟩ = -cos 2γ for unit normals, and bound_of_theorem_1, the paper's ceil(π/γ);
+        both are infinite for opposite normals.
 
-        elastic = bool(restitution.min() == 1.0)
-        plastic_impulse, overall = np.zeros(count), 1.0
-        if not elastic and problem.approaching().any():
-            plastic = solve_lcp(normal_inertia, before)
-            plastic_impulse = plastic.z
-            if not plastic.solved:
-                no_solution = plastic.status is LcpStatus.RAY
-                status = ImpactStatus.NO_SOLUTION if no_solution else ImpactStatus.INACCURATE
-                message = (
-                    f"the plastic impact has no accurate solution, scaled residual {plastic.residual:.3g}"
-                )
-            overall = _overall_restitution(before, plastic_impulse, restitution)
+        The path has a stage for each reflection, then "restitution" where R < 1; with R = 0 it is the plastic
+        impact alone.
+        """
+        dim, count = problem.dim, problem.contact_count
+        normal_inertia, before = normal_part(problem)
+        plastic_impulse, overall, status, message = _plastic(problem, normal_inertia, before)
 
         stages, sequence = np.zeros((0, count)), np.empty(0, dtype=np.int64)
         labels: list[str] = []
@@ -114,16 +113,113 @@ class SequentialReflection:
             impulse, mixing = _mix(normal_inertia, before, plastic_impulse, elastic_impulse, overall)
             stages = np.vstack([stages, impulse])
             labels.append("restitution" if overall > 0.0 else "plastic impact")
-        full = np.zeros((len(stages), velocity.size))
+        full = np.zeros((len(stages), dim * count))
         full[:, ::dim] = stages
-        return ImpactOutcome.from_stages(
-            problem,
-            full,
-            labels,
-            status,
-            message,
-            {"sequence": tuple(sequence.tolist()), "restitution": overall, "mixing": mixing},
+        info: dict[str, Any] = {
+            "sequence": tuple(sequence.tolist()),
+            "restitution": overall,
+            "mixing": mixing,
+        }
+        if count == 2 and normal_inertia.diagonal().all():
+            info["bound"], info["bound_of_theorem_1"] = _bounds(normal_inertia)
+        if problem.friction.any():
+            info["remark"] = _REMARK
+        return ImpactOutcome.from_stages(problem, full, labels, status, message, info)
+
+    def outcomes(self, problem: ImpactProblem, literal: bool = False) -> OutcomeSet:
+        """The outcomes of all minimal sequences of up to six contacts.
+
+        All contacts of the problem count, resting ones too. A sequence of reflections is kept when each acts on
+        a contact that then approaches, none approaches after the last, and no proper subsequence, contiguous or
+        not, is such a sequence itself. There is at least one wherever the contacts leave a separating motion.
+        ``literal`` drops the first demand, as definition 1 of the paper reads: separating contacts are reflected
+        too, which pulls. Of more than two contacts that leaves endless sequences to try, so literal ones are
+        those of at most 12 reflections. All others are of at most ``max_reflections``; `order` is not used.
+
+        One entry for each sequence, also where several have one velocity, sorted by length, then
+        lexicographically: ``labels`` are the sequences, ``solves`` their lengths. Restitution is mixed in as in
+        `resolve`. ``resolved`` is False where an impulse pulls in total or the plastic impact has no solution.
+        Without an approaching contact the one entry is the empty sequence; wedged bodies have no entry.
+
+        Raises ValueError beyond six contacts, and where more than 300,000 sequences have to be followed at once.
+
+        Source: Seghete & Murphey, definition 1, with all closed contacts in the place of the approaching ones.
+        """
+        if not isinstance(literal, bool):
+            raise TypeError(f"literal must be True or False, got {literal!r}")
+        normal_inertia, before = normal_part(problem)
+        plastic_impulse, overall, status, _ = _plastic(problem, normal_inertia, before)
+        longest = self.max_reflections
+        if literal and problem.contact_count > 2:
+            longest = min(longest, _LONGEST_LITERAL)
+        labels, impulses = feasible_sequences(problem, longest, separating=literal, minimal=True)
+        lengths = np.array([len(label) for label in labels], dtype=np.int64)
+        if overall < 1.0:
+            for k in range(len(impulses)):
+                elastic = impulses[k] if overall > 0.0 else plastic_impulse
+                impulses[k], _ = _mix(normal_inertia, before, plastic_impulse, elastic, overall)
+        inertia, velocity, _, _ = problem.kernel_arrays()
+        full = np.zeros((len(impulses), velocity.size))
+        full[:, :: problem.dim] = impulses
+        responses = full @ inertia
+        resolved = np.zeros(len(impulses), dtype=bool)
+        pull = -ROUNDING * np.abs(impulses).max(initial=0.0)
+        for k in np.flatnonzero((impulses >= pull).all(axis=1)):
+            code, _, _ = outcome_kernels.judge(
+                full[k],
+                velocity,
+                responses[k],
+                velocity + responses[k],
+                problem.kinetic_scale_array,
+                problem.dim,
+            )
+            resolved[k] = code == outcome_kernels.FINE and status is ImpactStatus.RESOLVED
+        return OutcomeSet(velocity + responses, full, lengths, resolved, labels)
+
+
+def normal_part(problem: ImpactProblem) -> tuple[Array, Array]:
+    """Normal inverse inertia (nc, nc) and normal velocities (nc,) before the impact, contiguous."""
+    inertia, velocity, _, _ = problem.kernel_arrays()
+    dim = problem.dim
+    return np.ascontiguousarray(inertia[::dim, ::dim]), np.ascontiguousarray(velocity[::dim])
+
+
+def feasible_sequences(
+    problem: ImpactProblem, longest: int, separating: bool, minimal: bool
+) -> tuple[tuple[tuple[int, ...], ...], Array]:
+    """Sequences of at most ``longest`` reflections after which no contact approaches, and their normal impulses
+    (k, nc), [N s].
+
+    Only approaching contacts are reflected, with ``separating`` also the others. With ``minimal`` no sequence has
+    another as a proper subsequence; without, all are kept that become feasible with their last reflection only.
+    """
+    count = problem.contact_count
+    if count > _MOST_CONTACTS:
+        raise ValueError(
+            f"problem must have at most {_MOST_CONTACTS} contacts for all sequences, got {count}: use fewer "
+            "contacts, or resolve with orders of your choice"
         )
+    normal_inertia, before = normal_part(problem)
+    letters, ends, ended, length = reflection_kernels.sequences(
+        normal_inertia,
+        before,
+        problem.kinetic_scale_array,
+        problem.approach_threshold,
+        separating,
+        minimal,
+        longest,
+        _MOST_SEQUENCES,
+    )
+    if ended == reflection_kernels.TOO_WIDE:
+        raise ValueError(
+            f"problem must have at most {_MOST_SEQUENCES} sequences to follow, got more after {length} "
+            "reflections: use fewer contacts, look for wedged bodies, or resolve with orders of your choice"
+        )
+    impulses = np.zeros((len(ends) - 1, count))
+    reflection_kernels.replay(normal_inertia, before, letters, ends, impulses)
+    visited, bounds = letters.tolist(), ends.tolist()
+    labels = (tuple(visited[start:end]) for start, end in pairwise(bounds))
+    return tuple(labels), impulses
 
 
 def checked_order(order: str | Sequence[int]) -> str | tuple[int, ...]:
@@ -171,6 +267,30 @@ def _stages(N: Array, before: Array, sequence: NDArray[np.int64]) -> tuple[Array
     return stages, labels
 
 
+def _bounds(N: Array) -> tuple[float, float]:
+    """Most reflections of two contacts, as they occur and by theorem 1: ceil(π/(2γ)) and ceil(π/γ)."""
+    cosine = float(N[0, 1]) / math.sqrt(float(N[0, 0]) * float(N[1, 1]))
+    turn = math.acos(min(max(-cosine, -1.0), 1.0))  # 2γ
+    if turn == 0.0:
+        return math.inf, math.inf
+    # less the angle that does not count as approach, or rounding would add one for turns that divide π
+    return math.ceil((math.pi - APPROACH) / turn), math.ceil(2.0 * (math.pi - APPROACH) / turn)
+
+
+def _plastic(problem: ImpactProblem, N: Array, before: Array) -> tuple[Array, float, ImpactStatus, str]:
+    """Normal impulses of the plastic impact, R, and what is wrong with them; zero and 1 where not needed."""
+    restitution = problem.restitution
+    status, message = ImpactStatus.RESOLVED, ""
+    if restitution.min() == 1.0 or not problem.approaching().any():
+        return np.zeros(before.size), 1.0, status, message
+    plastic = solve_lcp(N, before)
+    if not plastic.solved:
+        no_solution = plastic.status is LcpStatus.RAY
+        status = ImpactStatus.NO_SOLUTION if no_solution else ImpactStatus.INACCURATE
+        message = f"the plastic impact has no accurate solution, scaled residual {plastic.residual:.3g}"
+    return plastic.z, _overall_restitution(before, plastic.z, restitution), status, message
+
+
 def _overall_restitution(before: Array, plastic_impulse: Array, restitution: Array) -> float:
     """R: root of the mean of e² weighted by the work each contact does in the plastic impact.
 
@@ -189,12 +309,17 @@ def _overall_restitution(before: Array, plastic_impulse: Array, restitution: Arr
 
 
 def _mix(N: Array, before: Array, plastic: Array, elastic: Array, overall: float) -> tuple[Array, float]:
-    """Impulse p_p + α (p_e - p_p) with c α² + 2 b α = R² (c + 2 b), and α in [0, 1]."""
+    """Impulse p_p + α (p_e - p_p) with c α² + 2 b α = R² (c + 2 b), and α in [0, 1]; b < 0 only if p_e pulls."""
     difference = elastic - plastic
     c = float(difference @ N @ difference)
-    b = max(float(difference @ (before + N @ plastic)), 0.0)
+    b = float(difference @ (before + N @ plastic))
+    if (elastic >= 0.0).all():
+        b = max(b, 0.0)
     square = overall * overall
     root = np.sqrt(b * b + c * square * (c + 2.0 * b)) if c > 0.0 else 0.0
+    if b < 0.0 < c:
+        mixing = min((root - b) / c, 1.0)
+        return plastic + mixing * difference, float(mixing)
     # this form of the root has no cancellation for small c
     mixing = min(square * (c + 2.0 * b) / (b + root), 1.0) if b + root > 0.0 else overall
     return plastic + mixing * difference, float(mixing)

@@ -241,3 +241,50 @@ Larger: wedges that are nearly closed are refused. Smaller: rounding opens close
 STRONGE_NO_SLIP = 1e-100
 """Slip below this share of the contact velocity counts as none. Larger: slip that starts from almost nothing is
 lost. Smaller: its square underflows."""
+
+BOUNDS_RANK = 1e-12
+"""Eigenvalue of W over its largest below which a direction of the contact velocity counts as unreachable.
+Larger: weak directions are cut off. Smaller: rounding of dependent contacts becomes directions."""
+
+BOUNDS_OFF_RANGE = 1e-6
+"""Share of u that W may leave out of reach before the problem is refused: no kinetic energy belongs to it."""
+
+BOUNDS_PARALLEL = 1e-9
+"""Sine below which unit vectors count as dependent. Larger: thin cells are flattened. Smaller: rounding of a
+coincidence is taken for an angle."""
+
+BOUNDS_SLACK = 1e-12
+"""Width added to cells, as a share of the speed before the impact (kinetic metric). Larger: bounds loosen by
+that. Smaller: sets that only touch a cell are lost by rounding."""
+
+BOUNDS_ON_BORDER = 1e-9
+"""Distance from a cell, on the same scale, within which the state before the impact counts as inside. Larger:
+needless cells are started from. Smaller: a tangent velocity that is zero but for rounding is taken at its word."""
+
+BOUNDS_SETTLED = 1e-9
+"""Growth of a support value, on the same scale, that counts as none, in the iteration and in its verification.
+Larger: bounds that a step still leaves. Smaller: growth by rounding is followed."""
+
+BOUNDS_NARROWED = 1e-7
+"""Shrinking of a support value, on the same scale, that is not worth another round."""
+
+BOUNDS_ACCEPTED = 1e-7
+"""Share of the largest contact speed within which `OutcomeBounds.contains` accepts by default. Larger: strangers
+pass. Smaller: the approaches of 1e-9 with which the law ends are refused."""
+
+BOUNDS_NO_ROOM = 1e-8
+"""Width of the bounds, as a share of the largest contact speed, that counts as none for `Tightness`."""
+
+BOUNDS_DOUBLED = 1e-5
+"""Growth of a set by one step, on the same scale, below which it is doubled to end a converging series. Larger:
+sets that feed on the excess. Smaller: more sweeps."""
+
+BOUNDS_PATIENCE = 80
+"""Sweeps before more than its growth is added to a set in every sweep. Fewer: looser. More: slower."""
+
+BOUNDS_HURRY = 1.3
+"""Factor from sweep to sweep on what is added then, so that the iteration ends, at last at the bound of energy.
+Larger: looser. Smaller: more sweeps."""
+
+BOUNDS_NARROWINGS = 6
+"""Rounds that shrink a closed set after extrapolation. Fewer: looser. More: slower."""

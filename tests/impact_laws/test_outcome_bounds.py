@@ -1,0 +1,173 @@
+"""Outer bounds of the set-valued law: samples stay inside, exact cases, symmetry, verification, refusals."""
+
+import numpy as np
+import pytest
+
+from carom.impact_laws import ImpactProblem, SequentialReflection, SetValuedRouth
+from carom.impact_laws.outcome_bounds import outcome_bounds
+
+SCENES = ("rocking_block", "box_and_wall", "compass_gait")
+
+
+@pytest.fixture(scope="module")
+def bounds_of(request):
+    """Bounds of the shared scenes, found once."""
+    found = {}
+
+    def bounds(scene):
+        if scene not in found:
+            found[scene] = outcome_bounds(request.getfixturevalue(scene))
+        return found[scene]
+
+    return bounds
+
+
+def _samples(problem, count, seed=7):
+    """Resolved outcomes of steps as by default, ten times and a tenth as large."""
+    usual = float(SetValuedRouth().step_of(problem).max())
+    outcomes = [
+        SetValuedRouth(step=step).sample(problem, count, seed) for step in (None, 10.0 * usual, 0.1 * usual)
+    ]
+    return np.vstack([o.velocity[o.resolved] for o in outcomes])
+
+
+def _two_contacts(seed):
+    """A random planar problem of two contacts that some motion separates, one of which approaches."""
+    rng = np.random.default_rng(seed)
+    freedoms = int(rng.integers(2, 4))
+    J = rng.normal(size=(4, freedoms))
+    separating = rng.normal(size=freedoms)
+    J[::2][J[::2] @ separating < 0.0] *= -1.0
+    v = rng.normal(size=freedoms) - 2.0 * separating
+    mass = np.diag(10.0 ** rng.uniform(-0.5, 0.5, size=freedoms))
+    return ImpactProblem.from_generalized(mass, J, v, friction=rng.choice([0.0, 0.3, 1.0], size=2), dim=2)
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_outcomes_of_the_scenes_lie_inside(scene, request, bounds_of):
+    bounds = bounds_of(scene)
+    samples = _samples(request.getfixturevalue(scene), 20000)
+    assert bounds.verified
+    assert bounds.defect <= 1e-9
+    assert bounds.contains(samples).all()
+    margin = 1e-7 * bounds.speed
+    assert (samples.min(axis=0) >= bounds.lower - margin).all()
+    assert (samples.max(axis=0) <= bounds.upper + margin).all()
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_outcomes_of_random_problems_lie_inside(seed):
+    problem = _two_contacts(seed)
+    bounds = outcome_bounds(problem)
+    assert bounds.verified
+    assert bounds.contains(_samples(problem, 7000)).all()
+
+
+@pytest.mark.parametrize(
+    ("scene", "components", "least"),
+    [
+        ("rocking_block", (0, 2), 0.95),
+        ("box_and_wall", (2, 3), 0.75),
+        ("compass_gait", (0, 2), 0.85),
+    ],
+)
+def test_bounds_are_tight(scene, components, least, request, bounds_of):
+    outcomes = SetValuedRouth().sample(request.getfixturevalue(scene), 20000)
+    tightness = bounds_of(scene).tightness(outcomes, components)
+    assert tightness.width.min() > 0.75
+    assert tightness.width.max() <= 1.0 + 1e-6
+    assert least < tightness.area <= 1.0 + 1e-6
+    assert tightness.components == components
+
+
+def test_sides_of_the_scenes_are_known_outcomes(bounds_of):
+    """The block lifts a corner at most as by the reflection of the other, the box slides at least 0.3058."""
+    block = bounds_of("rocking_block")
+    np.testing.assert_allclose(block.upper[[0, 2]], 0.0930, atol=5e-5)
+    np.testing.assert_allclose(block.lower, 0.0, atol=1e-8)
+    box = bounds_of("box_and_wall")
+    assert box.upper[1] > 0.3058
+    assert box.upper[2] == pytest.approx(0.1056, abs=5e-5)
+    foot = bounds_of("compass_gait")
+    np.testing.assert_allclose(foot.upper[:2], [0.0996, 0.1980], atol=5e-5)
+    # the solution (0, 0.1285) of the simultaneous problem, which Lemke's method does not take
+    assert foot.contains([[0.0, 0.1285, 0.0, 0.0]], 1e-4).all()
+
+
+def test_one_frictionless_contact_is_a_point():
+    problem = ImpactProblem([[1.5, 0.4], [0.4, 2.0]], [-1.0, 0.2], dim=2)
+    bounds = outcome_bounds(problem)
+    plastic = SequentialReflection().resolve(problem).velocity
+    np.testing.assert_allclose(bounds.lower, plastic, atol=1e-9)
+    np.testing.assert_allclose(bounds.upper, plastic, atol=1e-9)
+    assert bounds.contains([plastic]).all()
+    assert not bounds.contains(plastic + np.array([[0.0, 1e-5], [1e-5, 0.0], [1.0, 1.0]])).any()
+
+
+def test_one_contact_with_friction():
+    problem = ImpactProblem([[1.5, 0.4], [0.4, 2.0]], [-1.0, 2.0], friction=0.3, dim=2)
+    bounds = outcome_bounds(problem)
+    assert bounds.verified
+    assert bounds.contains(_samples(problem, 5000)).all()
+    # sliding all along: normal impulse 1/(1.5 - 0.3·0.4), slip 2 + (0.4 - 0.3·2) of it
+    np.testing.assert_allclose(bounds.upper, [0.0, 2.0 - 0.2 / 1.38], atol=1e-8)
+    np.testing.assert_allclose(bounds.lower, bounds.upper, atol=1e-8)
+
+
+@pytest.mark.parametrize("scene", ["rocking_block", "box_and_wall"])
+def test_numbering_of_contacts_does_not_matter(scene, request, bounds_of):
+    problem = request.getfixturevalue(scene)
+    swap = [2, 3, 0, 1]
+    swapped = ImpactProblem(problem.W[np.ix_(swap, swap)], problem.u[swap], problem.friction[::-1], dim=2)
+    bounds, other = bounds_of(scene), outcome_bounds(swapped)
+    np.testing.assert_allclose(other.lower, bounds.lower[swap], atol=1e-8)
+    np.testing.assert_allclose(other.upper, bounds.upper[swap], atol=1e-8)
+    direction = np.random.default_rng(1).normal(size=(50, 4))
+    np.testing.assert_allclose(other.support(direction[:, swap]), bounds.support(direction), atol=1e-8)
+    assert {r.normal_signs[::-1] for r in other.regions} == {r.normal_signs for r in bounds.regions}
+
+
+def test_support_and_regions_agree(bounds_of):
+    bounds = bounds_of("box_and_wall")
+    np.testing.assert_allclose(bounds.support(np.eye(4)), bounds.upper, atol=1e-9)
+    assert bounds.support([0.0, 1.0, 0.0, 0.0]) == pytest.approx(bounds.upper[1], abs=1e-9)
+    for region in bounds.regions:
+        assert region.A.shape == (len(region.b), 4)
+        np.testing.assert_allclose(np.linalg.norm(region.A, axis=1), 1.0)
+        assert min(region.normal_signs) == 0
+
+
+def test_nothing_happens_without_approach():
+    problem = ImpactProblem(np.eye(4), [0.0, 0.3, 1.0, -0.2], friction=0.5, dim=2)
+    bounds = outcome_bounds(problem)
+    np.testing.assert_array_equal(bounds.lower, problem.u)
+    np.testing.assert_array_equal(bounds.upper, problem.u)
+    assert bounds.contains([problem.u]).all()
+    assert not bounds.contains([problem.u + 1e-3]).any()
+    assert bounds.support([1.0, 1.0, 1.0, 1.0]) == pytest.approx(1.1)
+
+
+def test_too_few_sweeps_are_not_verified(compass_gait):
+    assert not outcome_bounds(compass_gait, max_sweeps=1).verified
+
+
+def test_refusals(box_and_wall, bounds_of):
+    with pytest.raises(ValueError, match="at most 2 contacts, got 3"):
+        outcome_bounds(ImpactProblem(np.eye(6), -np.ones(6), dim=2))
+    with pytest.raises(ValueError, match="planar"):
+        outcome_bounds(ImpactProblem(np.eye(3), [-1.0, 0.0, 0.0]))
+    with pytest.raises(ValueError, match="range of W"):
+        outcome_bounds(ImpactProblem(np.diag([1.0, 0.0]), [-1.0, 1.0], dim=2))
+    with pytest.raises(ValueError, match="fineness"):
+        outcome_bounds(box_and_wall, fineness=0)
+    with pytest.raises(ValueError, match="max_sweeps"):
+        outcome_bounds(box_and_wall, max_sweeps=0)
+    bounds = bounds_of("box_and_wall")
+    with pytest.raises(ValueError, match="direction"):
+        bounds.support([1.0, 0.0])
+    with pytest.raises(ValueError, match="velocity"):
+        bounds.contains([1.0, 0.0, 0.0, 0.0])
+    with pytest.raises(ValueError, match="components"):
+        bounds.tightness(np.zeros((3, 4)), (1, 1))
+    with pytest.raises(ValueError, match="outcomes"):
+        bounds.tightness(np.zeros((3, 2)))
