@@ -31,12 +31,18 @@ class Scene:
         self._bodies: list[Body] = []
         self._added: list[Body] = []
         self._index_of_name: dict[str, int] = {}
+        self._numbered: dict[str, int] = {}
         self._pair_materials: dict[tuple[int, int], Material] = {}
 
     @property
     def bodies(self) -> tuple[Body, ...]:
         """All bodies, in the order added; every one has a name."""
         return tuple(self._bodies)
+
+    @property
+    def has_pair_materials(self) -> bool:
+        """Whether some pair of bodies has a material of its own."""
+        return bool(self._pair_materials)
 
     def __len__(self) -> int:
         return len(self._bodies)
@@ -48,7 +54,10 @@ class Scene:
         added = body
         if body.name is None:
             stem = _NAME_STEMS.get(type(body.shape), "body")
-            name = next(f"{stem}-{k}" for k in count() if f"{stem}-{k}" not in self._index_of_name)
+            start = self._numbered.get(stem, 0)
+            number = next(k for k in count(start) if f"{stem}-{k}" not in self._index_of_name)
+            self._numbered[stem] = number + 1
+            name = f"{stem}-{number}"
             added = copy.copy(body)
             object.__setattr__(added, "name", name)
         if added.name in self._index_of_name:

@@ -7,12 +7,14 @@ from .drop import DroppedMesh, drop_scene, load_dropped_mesh, shipped_mesh
 
 # Name on the command line -> module and class. A new demo is one line here.
 _DEMOS = {
+    "billiard-break": ("billiard_break", "BilliardBreak"),
     "block-outcomes": ("impact_outcomes", "BlockOutcomes"),
     "bouncing-ball": ("bouncing_ball", "BouncingBall"),
     "bowling": ("bowling", "Bowling"),
     "box-and-wall-outcomes": ("impact_outcomes", "BoxAndWallOutcomes"),
     "compass-gait-outcomes": ("impact_outcomes", "CompassGaitOutcomes"),
     "compliant-block": ("compliant_block", "CompliantBlock"),
+    "cradles": ("cradles", "Cradles"),
     "disk-stack-outcomes": ("impact_outcomes", "DiskStackOutcomes"),
     "hodograph": ("hodograph", "Hodograph"),
     "icosahedron": ("icosahedron", "Icosahedron"),
@@ -20,6 +22,7 @@ _DEMOS = {
     "newtons-cradle": ("newtons_cradle", "NewtonsCradle"),
     "painleve-rod": ("painleve_rod", "PainleveRod"),
     "pin-and-ball": ("pin_and_ball", "PinAndBall"),
+    "rack-break": ("rack_break", "RackBreak"),
     "ramone-outcomes": ("impact_outcomes", "RamoneOutcomes"),
     "rocking-block": ("rocking_block", "RockingBlock"),
     "six-mass-body": ("six_mass_body", "SixMassBody"),

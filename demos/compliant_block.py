@@ -121,9 +121,7 @@ class CompliantBlock:
     """Outcomes of stiff compliant contacts beside the set, over stiffness ratios and initial angles."""
 
     name: ClassVar[str] = "compliant-block"
-    summary: ClassVar[str] = (
-        "springs spread over the set (Halm & Posa, figure 12)"
-    )
+    summary: ClassVar[str] = "springs spread over the set (Halm & Posa, figure 12)"
     ending: ClassVar[str] = ".png"
 
     @cached_property

@@ -45,7 +45,7 @@ _ROOM_OF_NAME = {
         "impact_laws",
     ),
     **dict.fromkeys(
-        ("ContactPatch", "Event", "RunStatus", "Simulator", "State", "Trajectory"),
+        ("ContactPatch", "Event", "RunStatus", "Simulator", "SphereGas", "State", "Trajectory", "make_unique"),
         "simulator",
     ),
     **dict.fromkeys(("DisplayError", "render", "view"), "viewer"),

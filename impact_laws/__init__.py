@@ -8,6 +8,7 @@ from .contact_network import ContactNetwork, NetworkOutcome
 from .coulomb_solutions import coulomb_solutions
 from .impact_problem import ImpactProblem
 from .impact_termination import NetForceBound, net_force_bound, termination_bound
+from .indeterminacy import Uniqueness, contact_angles, indeterminacy, uniqueness
 from .law import ImpactLaw, law_by_name, law_names
 from .lcp import LcpSolution, LcpStatus, enumerate_lcp_solutions, solve_lcp
 from .maximum_dissipation import MaximumDissipation
@@ -58,9 +59,12 @@ __all__ = [
     "SolutionCondition",
     "StrongeBatch",
     "StrongeCoulomb",
+    "Uniqueness",
+    "contact_angles",
     "coulomb_solutions",
     "enumerate_lcp_solutions",
     "hull_of",
+    "indeterminacy",
     "invariant_directions",
     "law_by_name",
     "law_names",
@@ -74,4 +78,5 @@ __all__ = [
     "stick_possible",
     "sticking_friction",
     "termination_bound",
+    "uniqueness",
 ]

@@ -197,7 +197,9 @@ def half_space_impact(C, span, bounds, points, radius, ignored, normal, offset, 
             rate = V[j, 0] * normal[0] + V[j, 1] * normal[1] + V[j, 2] * normal[2]
             if gap <= touch and rate < -APPROACH_SPEED:
                 return tau, j
-            if gap <= touch and rate * rate <= -0.4 * half_curvature * deepest:
+            if gap <= touch and (
+                rate * rate <= -0.4 * half_curvature * deepest or -APPROACH_SPEED <= rate < 0.0
+            ):
                 # it hardly leaves, or only rounding brings it closer: look again before it could be deeper
                 # than allowed
                 gap = max(gap + deepest, 0.1 * deepest)
@@ -446,7 +448,7 @@ def pair_impact(
             0.5 * (acceleration - bounds_a[3] - bounds_b[3] - bounds_a[4] * reach_a - bounds_b[4] * reach_b),
         )
         slack = 0.0
-        if gap <= touch and rate * rate <= -0.4 * half_curvature * deepest:
+        if gap <= touch and (rate * rate <= -0.4 * half_curvature * deepest or -APPROACH_SPEED <= rate < 0.0):
             # they hardly leave, or only rounding brings them closer: look again before they could be deeper
             # than allowed
             slack = max(deepest, 0.1 * deepest - gap)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..bodies import Scene
 from ..impact_laws import AnitescuPotra, ImpactLaw, ImpactProblem
 from ..progress import ProgressBar
-from . import kernels
+from . import broad_kernels, kernels
 from .collision import Pair, collision_pairs, contact_jacobian, contact_patch, pair_gap, pair_size
 from .event import ContactPatch, Event, EventKind
 from .lasting_contact import (
@@ -101,24 +101,30 @@ class Simulator:
         self.trajectory = Trajectory(scene, law.name, seed, self.model)
         self._rng = np.random.default_rng(seed)
         self._pairs = collision_pairs(self.model)
-        self._pairs_of: list[list[int]] = [[] for _ in scene.bodies]
-        for index, pair in enumerate(self._pairs):
-            for body in pair:
-                self._pairs_of[body].append(index)
+        self._pair_array = np.array(self._pairs, dtype=np.int64).reshape(-1, 2)
+        self._pairs_of = [
+            np.flatnonzero((self._pair_array == body).any(axis=1)) for body in range(self.model.count)
+        ]
+        self._bounding = _bounding(self.model)
         states = self.model.initial_states()
         self._refuse_overlap(states)
         self._material = {pair: scene.pair_material(*pair) for pair in self._pairs}
         self._next = np.full(len(self._pairs), np.inf)
+        self._only_bound = np.zeros(len(self._pairs), dtype=bool)
         self._history: dict[Pair, deque[tuple[float, Array]]] = {}
         self._changes: dict[int, deque[float]] = {}
         self._accumulated_at = -math.inf
         self._next_span = np.full(self.model.count, np.inf)
         self._stalled = 0
+        count = self.model.count
         self._motions: list[_Motion] = []
+        self._coefficients = np.zeros((count, 13, kernels.TERMS))
+        self._starts, self._ends, self._motion_bounds = np.zeros(count), np.zeros(count), np.zeros((count, 5))
         self._remark_ignored_properties()
         for body in range(self.model.count):
-            self._motions.append(self._free_motion(body, states[body]))
-            self._record_piece(body, states[body])
+            motion = self._free_motion(body, states[body])
+            self._motions.append(motion)
+            self._start_piece(body, states[body], motion)
         self._recorder = None
         if record is not None:
             from .recording import Recorder
@@ -182,9 +188,8 @@ class Simulator:
 
     def _advance(self, until: float) -> None:
         """One turn of the loop: the next event, or the next renewal of a piece, or `until`."""
-        pair = int(np.argmin(self._next)) if len(self._next) else -1
-        impact = float(self._next[pair]) if pair >= 0 else math.inf
-        renewal = min(motion.end for motion in self._motions)
+        renewal = float(self._ends.min())
+        pair, impact = self._earliest_pair(min(renewal, until))
         following = min(impact, renewal, until)
         self._stalled = 0 if following > self.time else self._stalled + 1
         self.time = following
@@ -224,7 +229,12 @@ class Simulator:
         for island in islands.values():
             assert island is not None
             members = {int(b) for b in island.motion.mode.contacts.bodies}
-            due |= members
+            present = {b for b in members if self._motions[b].island is island}
+            due |= present
+            if present != members:  # an impact has taken some of its bodies out of it
+                changed |= present
+                due -= present
+                continue
             if island.change is not None:
                 self._count_change(members)
                 self._add_event(
@@ -266,7 +276,7 @@ class Simulator:
             touched |= frontier
             following: set[int] = set()
             for body in sorted(frontier):
-                for k in self._pairs_of[body]:
+                for k in self._near(body, states, CONTACT_GAP):
                     other = self._pairs[k]
                     if other in found:
                         continue
@@ -277,14 +287,21 @@ class Simulator:
         ordered = [p for p in self._pairs if p in found]
         return contact_patch(self.model, ordered, states), touched
 
-    def _coefficients(self, patch: ContactPatch) -> tuple[Array, Array]:
+    def _near(self, body: int, states: Array, tolerance: float) -> list[int]:
+        """Pairs of a body whose bounding spheres come within `tolerance` of their size."""
+        which = self._pairs_of[body]
+        near = np.empty(len(which), dtype=np.bool_)
+        broad_kernels.near_pairs(which, self._pair_array, states, *self._bounding, tolerance, near)
+        return which[near].tolist()
+
+    def _pair_coefficients(self, patch: ContactPatch) -> tuple[Array, Array]:
         materials = [self._material[(int(a), int(b))] for a, b in patch.bodies]
         return np.array([m.friction for m in materials]), np.array([m.restitution for m in materials])
 
     def _problem(
         self, patch: ContactPatch, jacobian: Array, inverse_mass: Array, velocity: Array
     ) -> ImpactProblem:
-        friction, restitution = self._coefficients(patch)
+        friction, restitution = self._pair_coefficients(patch)
         return ImpactProblem.from_generalized(
             None,
             jacobian,
@@ -355,7 +372,7 @@ class Simulator:
         """
         jacobian, inverse_mass, velocity, moving = contact_jacobian(self.model, closing, states)
         speeds = np.abs(jacobian @ velocity).reshape(-1, 3)
-        friction, _ = self._coefficients(closing)
+        friction, _ = self._pair_coefficients(closing)
         closes = speeds[:, 0] <= slow
         sticks = closes & (friction > 0.0) & (speeds[:, 1:].max(axis=1) <= 10.0 * slow)
         rows = jacobian[np.stack([closes, sticks, sticks], axis=1).ravel()]
@@ -389,7 +406,7 @@ class Simulator:
         """New motion of bodies from these states: in contact where contacts press, else in free flight."""
         free = set(bodies)
         for patch in self._resting_patches(bodies, states, closing):
-            friction, _ = self._coefficients(patch)
+            friction, _ = self._pair_coefficients(patch)
             contacts = ContactSet.of_patch(self.model, patch, friction, states)
             members = {int(b) for b in contacts.bodies}
             try:
@@ -422,7 +439,7 @@ class Simulator:
             frontier = [body]
             while frontier:
                 current = frontier.pop()
-                for k in self._pairs_of[current]:
+                for k in self._near(current, states, 2 * ACCUMULATION_EXCURSION):
                     pair = self._pairs[k]
                     if pair in found:
                         continue
@@ -512,6 +529,9 @@ class Simulator:
 
     def _start_piece(self, body: int, state: Array, motion: _Motion) -> None:
         self._motions[body] = motion
+        self._coefficients[body] = motion.coefficients
+        self._starts[body], self._ends[body] = motion.start, motion.end
+        self._motion_bounds[body] = motion.bounds
         self._record_piece(body, state)
 
     def _record_piece(self, body: int, state: Array) -> None:
@@ -524,17 +544,33 @@ class Simulator:
         self.trajectory.motions[body].append(motion.start, state, self.model.gravity, polynomial)
 
     def _states(self) -> Array:
-        states = np.empty((self.model.count, 13))
-        for body, motion in enumerate(self._motions):
-            states[body] = kernels.evaluate_piece(motion.coefficients, self.time - motion.start)
-        return states
+        return kernels.state_of_all(self._coefficients, self._starts, self.time)
 
     # -- predictions ---------------------------------------------------------------------------------------
 
     def _predict(self, bodies: set[int]) -> None:
-        """Predict again the pairs of bodies that move differently now."""
-        for k in sorted({k for body in bodies for k in self._pairs_of[body]}):
-            self._next[k] = self._next_impact(self._pairs[k])
+        """Predict again the pairs of bodies that move differently now: at first only when they can meet."""
+        if not bodies or not len(self._pairs):
+            return
+        which = np.unique(np.concatenate([self._pairs_of[body] for body in sorted(bodies)]))
+        times = np.empty(len(which))
+        broad_kernels.earliest_meetings(
+            which, self._pair_array, self._coefficients, self._starts, self._ends, self._motion_bounds,
+            *self._bounding, self.time, times,
+        )  # fmt: skip
+        self._next[which] = times
+        self._only_bound[which] = np.isfinite(times)
+
+    def _earliest_pair(self, until: float) -> tuple[int, float]:
+        """The pair that touches first and when; a lower bound is followed up only where it comes before `until`."""
+        while len(self._next):
+            index = int(np.argmin(self._next))
+            when = float(self._next[index])
+            if when > until or not self._only_bound[index]:
+                return index, when
+            self._next[index] = self._next_impact(self._pairs[index])
+            self._only_bound[index] = False
+        return -1, math.inf
 
     def _next_impact(self, pair: Pair) -> float:
         a, b = pair
@@ -549,26 +585,20 @@ class Simulator:
         if plane is not None:
             held = island.held_points.get(pair) if island else None
             ignored = held if held is not None else np.zeros(len(shape.points), dtype=bool)
-            age = self.time - first.start
-            moved = first.coefficients if age == 0.0 else None
-            if moved is None:
-                return self._next[self._pairs.index(pair)]
             found, point = kernels.half_space_impact(
-                moved, span, first.bounds, shape.points, shape.radius, ignored, plane[0], plane[1],
-                pair_size(self.model, pair), shape.reach,
+                first.coefficients, first.end - first.start, first.bounds, shape.points, shape.radius, ignored,
+                plane[0], plane[1], pair_size(self.model, pair), shape.reach,
             )  # fmt: skip
             if point == -2:
                 self._fail(
                     RunStatus.NO_PROGRESS, f"the search for the next impact of pair {pair} did not end"
                 )
-            return self.time + found
+            return first.start + found
         held_by = first.island or second.island
         if held_by is not None and pair in held_by.held_pairs:
             return math.inf
         other = self.model.shapes[b]
         assert other is not None
-        if self._bounding_spheres_stay_apart(pair, span):
-            return math.inf
         found, hit = kernels.pair_impact(
             first.coefficients, first.bounds, shape.points, shape.normals, shape.edges,
             shape.radius, shape.reach,
@@ -600,19 +630,6 @@ class Simulator:
         square = float(relative @ relative)
         nearest = apart - relative * (min(0.0, float(apart @ relative)) / square if square > 0.0 else 0.0)
         return float(np.linalg.norm(nearest)) > self.model.size[a] + self.model.size[b]
-
-    def _bounding_spheres_stay_apart(self, pair: Pair, span: float) -> bool:
-        """Whether two bodies cannot meet within `span` whatever way they turn."""
-        a, b = pair
-        first, second = self._motions[a], self._motions[b]
-        here = kernels.evaluate_piece(first.coefficients, self.time - first.start)
-        there = kernels.evaluate_piece(second.coefficients, self.time - second.start)
-        distance = float(np.linalg.norm(here[:3] - there[:3])) - self.model.size[a] - self.model.size[b]
-        speed = float(np.linalg.norm(here[7:10] - there[7:10]))
-        pull = (
-            float(np.linalg.norm(first.bounds[:3] - second.bounds[:3])) + first.bounds[3] + second.bounds[3]
-        )
-        return distance > speed * span + 0.5 * pull * span * span
 
     # -- how a run goes on and ends ------------------------------------------------------------------------
 
@@ -685,6 +702,16 @@ class Simulator:
         ]
         if ignored:
             self.trajectory.remarks.append(f"the law {self.law.name} ignores {' and '.join(ignored)}")
+
+
+def _bounding(model: Model) -> tuple[Array, NDArray[np.bool_], Array, Array]:
+    """What the broad phase needs of every body: radius, whether it is a half-space, its normal and offset."""
+    is_plane = np.array([plane is not None for plane in model.planes])
+    normal, offset = np.zeros((model.count, 3)), np.zeros(model.count)
+    for body, plane in enumerate(model.planes):
+        if plane is not None:
+            normal[body], offset[body] = plane
+    return model.size, is_plane, normal, offset
 
 
 def _stays_positive(value: float, rate: float, half_curvature: float) -> bool:

@@ -62,3 +62,11 @@ SERIES_ACCURACY = 1e-17
 COLLOCATION_ACCURACY = 1e-13
 """[relative] Change of the Picard iteration and size of the last Chebyshev term at which a step of motion
 in contact is accepted. Larger lets held contacts drift, smaller cannot be met in double precision."""
+
+GAS_CELL = 1e-6
+"""[of the largest radius] How much wider than the largest sphere a cell of the gas is. Larger: more candidates in
+each. Zero: rounding lets touching spheres lie two cells apart."""
+
+GAS_SLOW = 1e-12
+"""[of the largest speed at the start] Approach of touching spheres of a gas that counts as rest. Larger: spheres
+sink into each other. Smaller: rounding after impacts of several spheres brings impacts without end."""

@@ -81,6 +81,7 @@ def test_kinds_of_demos():
     kinds = {name: demo_by_name(name) for name in demo_names()}
     assert all(isinstance(demo, ComputedDemo) != hasattr(demo, "scene") for demo in kinds.values())
     assert {name for name, demo in kinds.items() if isinstance(demo, WritingDemo)} == {
+        "billiard-break",
         "block-outcomes",
         "box-and-wall-outcomes",
         "compass-gait-outcomes",
