@@ -49,7 +49,7 @@ def indeterminacy(problem: ImpactProblem, kinetic_energy: float | None = None) -
         ξ = 2 |sin 2nγ| ‖P p_0‖/‖p_0‖,
 
     P the projection onto the span of the normals. All that the approach changes is its share in that span, and
-    n. Restitution and friction are ignored.
+    n. Restitution and friction are ignored. Wedged bodies, which have no outcome, give NaN.
 
     Parameters
     ----------
@@ -70,7 +70,9 @@ def indeterminacy(problem: ImpactProblem, kinetic_energy: float | None = None) -
             f"themselves, got {energy:g}"
         )
     _, impulses = feasible_sequences(problem, _LONGEST, separating=False, minimal=False)
-    if len(impulses) < 2 or energy == 0.0:
+    if not len(impulses):
+        return float("nan")
+    if len(impulses) == 1 or energy == 0.0:
         return 0.0
     normal_inertia, _ = normal_part(problem)
     values, axes = np.linalg.eigh(normal_inertia)

@@ -101,6 +101,7 @@ class Simulator:
         self.trajectory = Trajectory(scene, law.name, seed, self.model)
         self._rng = np.random.default_rng(seed)
         self._pairs = collision_pairs(self.model)
+        self._number_of = {pair: number for number, pair in enumerate(self._pairs)}
         self._pair_array = np.array(self._pairs, dtype=np.int64).reshape(-1, 2)
         self._pairs_of = [
             np.flatnonzero((self._pair_array == body).any(axis=1)) for body in range(self.model.count)
@@ -284,7 +285,7 @@ class Simulator:
                         found.add(other)
                         following |= {b for b in other if self.model.movable[b]}
             frontier = following - touched
-        ordered = [p for p in self._pairs if p in found]
+        ordered = sorted(found, key=self._number_of.__getitem__)
         return contact_patch(self.model, ordered, states), touched
 
     def _near(self, body: int, states: Array, tolerance: float) -> list[int]:
@@ -454,7 +455,7 @@ class Simulator:
                             members.add(other)
                             frontier.append(other)
             seen |= members
-            ordered = [p for p in self._pairs if p in found]
+            ordered = sorted(found, key=self._number_of.__getitem__)
             parts = []
             for pair in ordered:
                 wide = closing is not None and np.any((closing.bodies == pair).all(axis=1))

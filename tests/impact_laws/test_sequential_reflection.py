@@ -1,7 +1,88 @@
+from functools import cache
+from itertools import permutations, product
+
 import numpy as np
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
-from carom.impact_laws import ImpactProblem, ImpactStatus, SequentialReflection
+from carom.impact_laws import ImpactProblem, ImpactStatus, SequentialReflection, reflection_kernels
+
+NAMED_ORDERS = ["most_approaching", "least_approaching", "cyclic", "random"]
+
+
+def normal_problem(N, u, **fields):
+    """Planar contacts that only have normal motion."""
+    count = len(u)
+    W, velocity = np.zeros((2 * count, 2 * count)), np.zeros(2 * count)
+    W[::2, ::2], velocity[::2] = N, u
+    return ImpactProblem(W, velocity, dim=2, **fields)
+
+
+def reflected(N, u, sequence):
+    """Normal velocities after a sequence of reflections, one formula after the other."""
+    u = np.array(u, dtype=float)
+    for i in sequence:
+        u = u - 2.0 * u[i] / N[i][i] * np.asarray(N)[i]
+    return u
+
+
+@cache
+def words(count, longest):
+    """Every word of up to `longest` letters, level by level, and the numbers of the words with one letter less."""
+    levels = []
+    for length in range(longest + 1):
+        letters = np.array(list(product(range(count), repeat=length)), dtype=int)
+        letters = letters.reshape(count**length, length)
+        weights = count ** np.arange(length - 1)[::-1] if length else np.zeros(0, dtype=int)
+        shorter = [np.delete(letters, k, axis=1) @ weights for k in range(length)]
+        levels.append((letters, np.array(shorter, dtype=int)))
+    return levels
+
+
+def sequences_by_definition(problem, longest, literal):
+    """Definition 1 by trying every word: feasible, and no proper subsequence (deleting letters one by one), of
+    whatever reflections, is; unless literal every letter must be an approaching contact."""
+    N, scale, threshold = problem.W[::2, ::2], problem.kinetic_scale, problem.approach_threshold
+    velocities, allowed = problem.normal_velocity[None], np.ones(1, dtype=bool)
+    feasible = inside = np.zeros(1, dtype=bool)
+    found: list[tuple[int, ...]] = []
+    for letters, shorter in words(problem.contact_count, longest):
+        if letters.shape[1]:
+            parent = np.arange(len(letters)) // problem.contact_count
+            last = letters[:, -1]
+            own = velocities[parent, last]
+            allowed = allowed[parent] & (literal | (own / scale[last] < threshold))
+            velocities = velocities[parent] - 2.0 * (own / N[last, last])[:, None] * N[last]
+            inside = (feasible | inside)[shorter].any(axis=0)
+        feasible = (velocities / scale >= threshold).all(axis=1)
+        minimal = feasible & allowed & ~inside
+        found += [tuple(word) for word in letters[minimal].tolist()]
+    return tuple(found)
+
+
+def random_contacts(rng, count):
+    """Random contacts of a kind that is generic, orthogonal, a row of balls, or resting in part."""
+    kind = rng.integers(5)
+    if kind == 0:
+        masses = (
+            rng.choice([1.0, 1.0, 2.0, 5.0], size=count + 1) if rng.random() < 0.5 else np.ones(count + 1)
+        )
+        J = np.eye(count, count + 1, 1) - np.eye(count, count + 1)
+        v = rng.integers(-2, 3, size=count + 1).astype(float)
+        return normal_problem(J / masses @ J.T, J @ v, restitution=1.0)
+    freedoms = count + int(rng.integers(0, 2))
+    J = rng.normal(size=(count, freedoms)) * rng.choice([0.3, 1.0, 3.0])
+    if kind == 1:
+        J = np.eye(count, freedoms) * rng.uniform(0.5, 2.0, size=(count, 1))
+    separating = np.eye(freedoms)[0]
+    J[:, 0] = np.abs(J[:, 0]) + 0.2
+    if kind == 1:
+        J[:, 0] = np.eye(count)[0]
+    u = J @ (rng.normal(size=freedoms) - rng.uniform(0.0, 2.0) * separating)
+    if kind == 2:
+        u[rng.integers(count)] = 0.0
+    return normal_problem(J @ J.T, u, restitution=1.0)
 
 
 @pytest.mark.parametrize("count", [2, 3, 5, 9])
@@ -118,18 +199,264 @@ def test_immovable_contact_has_no_solution():
 def test_two_contacts_need_no_more_than_the_tight_bound():
     """Theorem 1 with the bound that occurs: ceil(π/(2γ)) reflections, ⟨u, v⟩ = -cos 2γ for unit normals."""
     rng = np.random.default_rng(4)
+    N, scale, sequence = np.eye(2), np.ones(2), np.empty(1000, dtype=np.int64)
+    orders = [np.array([0, 1]), np.array([1, 0])]
     attained = 0
+    for turn, before in zip(
+        rng.uniform(0.02, np.pi - 0.02, size=100_000), rng.normal(size=(100_000, 2)), strict=True
+    ):
+        N[0, 1] = N[1, 0] = -np.cos(turn)
+        bound = np.ceil(np.pi / turn)
+        for visits in orders:
+            made, ended = reflection_kernels.reflect(
+                N,
+                before.copy(),
+                scale,
+                -1e-11 * np.abs(before).max(),
+                reflection_kernels.VISITS,
+                visits,
+                1,
+                sequence,
+            )
+            assert ended == reflection_kernels.FEASIBLE
+            assert made <= bound
+            attained += made == bound
+    assert attained > 1000
+
+
+@pytest.mark.parametrize("stages", range(2, 40))
+def test_bounds_are_reported_for_two_contacts(stages):
+    """Turns that divide π need their whole number of reflections, and rounding adds none."""
+    for turn, tight in ((np.pi / stages, stages), (np.pi / (stages - 0.5), stages)):
+        N = np.array([[1.0, -2.0 * np.cos(turn)], [-2.0 * np.cos(turn), 4.0]])
+        info = SequentialReflection().resolve(normal_problem(N, [-1.0, -2.0], restitution=1.0)).info
+        assert info["bound"] == tight
+        assert info["bound_of_theorem_1"] == np.ceil(2.0 * np.pi / turn - 1e-9)
+        assert len(info["sequence"]) <= info["bound"]
+
+
+def test_bounds_of_opposite_and_of_other_contacts(row_of_balls):
+    opposite = SequentialReflection(max_reflections=5).resolve(
+        normal_problem([[1, -1], [-1, 1]], [-1.0, 1.0])
+    )
+    assert opposite.info["bound"] == opposite.info["bound_of_theorem_1"] == np.inf
+    assert "bound" not in SequentialReflection().resolve(row_of_balls(np.ones(4), np.zeros(4))).info
+    assert (
+        "bound" not in SequentialReflection().resolve(normal_problem(np.diag([1.0, 0.0]), [-1.0, 0.0])).info
+    )
+
+
+@pytest.mark.parametrize("count", [3, 4, 5])
+def test_equal_balls_are_sorted_in_any_order(row_of_balls, count):
+    rng = np.random.default_rng(count)
+    orders = [*NAMED_ORDERS, *permutations(range(count - 1))]
+    for velocities in [
+        np.eye(count)[0],
+        *rng.normal(size=(20, count)),
+        *rng.integers(-2, 3, size=(20, count)),
+    ]:
+        problem = row_of_balls(np.ones(count), velocities)
+        for order in orders:
+            law = SequentialReflection(order=order)
+            for seed in range(5 if order == "random" else 1):
+                outcome = law.resolve(problem, np.random.default_rng(seed))
+                assert outcome.resolved
+                after = problem.generalized_velocity(outcome)
+                assert np.abs(after - np.sort(velocities)).max() <= 1e-14 * max(1.0, np.abs(velocities).max())
+
+
+@pytest.mark.parametrize(("count", "length", "words"), [(3, 3, 2), (4, 6, 16), (5, 10, 768)])
+def test_balls_in_reverse_order_have_every_shortest_sorting(row_of_balls, count, length, words):
+    """Reduced words of the reversal: 2, 16, 768 (Stanley 1984)."""
+    found = SequentialReflection().outcomes(row_of_balls(np.ones(count), -np.arange(count)))
+    assert len(found) == words
+    assert set(map(len, found.labels)) == {length}
+    assert np.ptp(found.velocity, axis=0).max() <= 1e-13
+    assert found.resolved.all()
+
+
+@pytest.mark.parametrize(("count", "longest", "problems"), [(1, 3, 100), (2, 9, 2000), (3, 7, 3000)])
+@pytest.mark.parametrize("literal", [False, True])
+def test_outcomes_are_the_minimal_sequences(count, longest, problems, literal):
+    rng = np.random.default_rng(21)
+    sizes = []
+    for _ in range(problems):
+        problem = random_contacts(rng, count)
+        found = SequentialReflection().outcomes(problem, literal=literal)
+        expected = sequences_by_definition(problem, longest, literal)
+        assert tuple(label for label in found.labels if len(label) <= longest) == expected
+        sizes.append(len(found))
+    assert max(sizes) > (1 if count > 1 else 0)
+
+
+def test_every_minimal_sequence_is_what_it_says(random_problem):
+    rng = np.random.default_rng(22)
+    several = 0
     for _ in range(300):
-        half_angle = rng.uniform(0.02, np.pi / 2 - 0.02)
-        product = -np.cos(2 * half_angle)
-        W = np.eye(4)
-        W[0, 2] = W[2, 0] = product
-        problem = ImpactProblem(W, [*rng.normal(size=4)], restitution=1.0, dim=2)
-        made = len(SequentialReflection().resolve(problem).info["sequence"])
-        bound = int(np.ceil(np.pi / (2 * half_angle)))
-        assert made <= bound
-        attained += made == bound
-    assert attained > 0
+        drawn = random_problem(rng, "regular", 2)
+        problem = ImpactProblem(drawn.W, drawn.u, restitution=1.0, dim=2)
+        found = SequentialReflection().outcomes(problem)
+        several += len(found) > 1
+        assert list(found.labels) == sorted(found.labels, key=lambda label: (len(label), label))
+        assert found.solves.tolist() == [len(label) for label in found.labels]
+        assert found.resolved.all()
+        assert len(found) > 0
+        for label, velocity, impulse in zip(found.labels, found.velocity, found.impulse, strict=True):
+            np.testing.assert_allclose(velocity, problem.u + problem.W @ impulse, atol=1e-12)
+            expected = reflected(problem.W[::2, ::2], problem.normal_velocity, label)
+            np.testing.assert_allclose(velocity[::2], expected, atol=1e-10 * np.abs(problem.u).max())
+            assert impulse.min() >= 0.0
+            assert not impulse[1::2].any()
+        # every order ends with a sequence that has a minimal one inside
+        made = SequentialReflection(order="random").resolve(problem, rng).info["sequence"]
+        assert any(is_subsequence(label, made) for label in found.labels)
+    assert several > 20
+
+
+def is_subsequence(short, long):
+    rest = iter(long)
+    return all(letter in rest for letter in short)
+
+
+def test_outcomes_mix_restitution_as_resolve_does(random_problem):
+    rng = np.random.default_rng(23)
+    compared = 0
+    for _ in range(100):
+        drawn = random_problem(rng, "regular", 3)
+        for e in (0.0, 0.4, rng.uniform(size=drawn.contact_count)):
+            problem = ImpactProblem(drawn.W, drawn.u, restitution=e)
+            outcome = SequentialReflection().resolve(problem)
+            found = SequentialReflection().outcomes(problem)
+            assert found.resolved.all()
+            if outcome.info["restitution"] == 0.0:
+                np.testing.assert_allclose(found.impulse, outcome.impulse[None].repeat(len(found), axis=0))
+            elif outcome.info["sequence"] in found.labels:
+                same = found.labels.index(outcome.info["sequence"])
+                np.testing.assert_allclose(found.impulse[same], outcome.impulse, atol=1e-12)
+                np.testing.assert_allclose(found.velocity[same], outcome.velocity, atol=1e-12)
+                compared += 1
+    assert compared > 150
+
+
+def test_literal_sequences_may_pull():
+    """Three contacts of which a separating one is drawn closer first: the energy is right, but not the cone."""
+    rng = np.random.default_rng(24)
+    pulling = 0
+    for _ in range(200):
+        drawn = random_contacts(rng, 3)
+        problem = ImpactProblem(drawn.W, drawn.u, restitution=0.7, dim=2)
+        found = SequentialReflection().outcomes(problem, literal=True)
+        plastic = SequentialReflection().resolve(ImpactProblem(drawn.W, drawn.u, restitution=0.0, dim=2))
+        changes = ((0.5 * found.impulse @ problem.W + problem.u) * found.impulse).sum(axis=1)
+        expected = np.full(len(found), (1.0 - 0.49) * plastic.energy_change)
+        np.testing.assert_allclose(changes, expected, rtol=1e-9, atol=1e-9)
+        pulls = found.impulse.min(axis=1) < -1e-12 * (1.0 + np.abs(found.impulse).max())
+        assert not found.resolved[pulls].any()
+        assert found.resolved[~pulls].all()
+        pulling += int(pulls.sum())
+    assert pulling > 0
+
+
+def test_outcomes_without_approach_and_of_wedged_and_immovable_bodies(row_of_balls):
+    apart = SequentialReflection().outcomes(row_of_balls([1, 1, 1], [0, 1, 2]))
+    assert apart.labels == ((),)
+    assert not apart.impulse.any()
+    wedged = normal_problem([[1, -1], [-1, 1]], [-1.0, 1.0], restitution=1.0)
+    assert len(SequentialReflection(max_reflections=50).outcomes(wedged)) == 0
+    immovable = normal_problem(np.diag([1.0, 0.0]), [-1.0, -1.0], restitution=1.0)
+    assert len(SequentialReflection().outcomes(immovable)) == 0
+
+
+def test_too_many_contacts_or_sequences_are_refused(row_of_balls):
+    with pytest.raises(ValueError, match="at most 6 contacts for all sequences, got 7"):
+        SequentialReflection().outcomes(row_of_balls(np.ones(8), np.arange(8)))
+    with pytest.raises(ValueError, match="at most 300000 sequences to follow, got more"):
+        SequentialReflection().outcomes(row_of_balls(np.ones(7), -np.arange(7)))
+    with pytest.raises(TypeError, match="literal must be True or False"):
+        SequentialReflection().outcomes(row_of_balls(np.ones(3), np.zeros(3)), literal="yes")
+
+
+def test_friction_is_said_to_be_ignored():
+    N = np.diag([1.0, 2.0])
+    assert "remark" not in SequentialReflection().resolve(normal_problem(N, [-1.0, -1.0])).info
+    outcome = SequentialReflection().resolve(normal_problem(N, [-1.0, -1.0], friction=[0.0, 0.3]))
+    assert "frictionless" in outcome.info["remark"]
+    assert outcome.message == ""
+
+
+def test_energy_is_kept_and_lost_to_rounding(random_problem):
+    """Elastic outcomes keep it; others lose (1 - R²) of the plastic loss, R² the mean of e² weighted by work."""
+    rng = np.random.default_rng(25)
+    for _ in range(300):
+        drawn = random_problem(rng, "regular", 3)
+        if not drawn.approaching().any():
+            continue
+        energy = 0.5 * drawn.u @ np.linalg.pinv(drawn.W) @ drawn.u
+        elastic = SequentialReflection().resolve(ImpactProblem(drawn.W, drawn.u, restitution=1.0))
+        assert abs(elastic.energy_change) <= 1e-13 * energy
+        plastic = SequentialReflection().resolve(ImpactProblem(drawn.W, drawn.u, restitution=0.0))
+        work = -0.5 * plastic.impulse * drawn.u
+        for e in (*np.linspace(0.0, 1.0, 11), rng.uniform(size=drawn.contact_count)):
+            outcome = SequentialReflection().resolve(ImpactProblem(drawn.W, drawn.u, restitution=e))
+            R = outcome.info["restitution"]
+            pressed = plastic.impulse[::3] > 0.0
+            share = float(work[::3] @ np.broadcast_to(e, pressed.shape) ** 2 / work.sum())
+            least, largest = (f(np.broadcast_to(e, pressed.shape)[pressed]) for f in (np.min, np.max))
+            expected = np.clip(np.sqrt(max(share, 0.0)), least, largest)
+            assert abs(R - expected) <= 1e-12
+            lost = (1.0 - R * R) * plastic.energy_change
+            assert abs(outcome.energy_change - lost) <= 1e-13 * energy
+
+
+@settings(derandomize=True, deadline=None, max_examples=200)
+@given(
+    st.lists(
+        st.tuples(st.floats(0.01, 100.0), st.floats(-10.0, 10.0), st.integers(0, 3)), min_size=1, max_size=4
+    )
+)
+def test_theorem_2_orthogonal_contacts_have_one_outcome(contacts):
+    diagonal, u, _ = np.array(contacts).T
+    found = SequentialReflection().outcomes(normal_problem(np.diag(diagonal), u, restitution=1.0))
+    measure = u / np.sqrt(diagonal)
+    approaching = np.flatnonzero(measure < -1e-11 * np.abs(measure).max())
+    assert sorted(found.labels) == sorted(permutations(approaching.tolist()))
+    expected = u.copy()
+    expected[approaching] *= -1.0
+    np.testing.assert_allclose(found.velocity[:, ::2], np.tile(expected, (len(found), 1)), atol=1e-13)
+
+
+@settings(derandomize=True, deadline=None, max_examples=300)
+@given(st.floats(-0.99, 0.99), st.floats(-10.0, -0.01), st.floats(-10.0, -0.01))
+def test_theorem_2_holds_for_no_other_two_contacts(product, first, second):
+    """Lemma 7: two stages in either order agree and are feasible only for orthogonal normals."""
+    assume(abs(product) > 1e-4)
+    N = [[1.0, product], [product, 1.0]]
+    one, other = reflected(N, [first, second], (0, 1)), reflected(N, [first, second], (1, 0))
+    assert np.abs(one - other).max() > 1e-7
+
+
+@settings(derandomize=True, deadline=None, max_examples=200)
+@given(st.floats(0.01, 100.0), st.floats(0.01, 100.0), st.floats(-10.0, -0.01), st.floats(-10.0, -0.01))
+def test_theorem_3_three_stages_have_one_outcome(first_length, second_length, first, second):
+    coupling = -0.5 * first_length * second_length
+    N = [[first_length**2, coupling], [coupling, second_length**2]]
+    u = [first * first_length, second * second_length]
+    found = SequentialReflection().outcomes(normal_problem(N, u, restitution=1.0))
+    assert found.labels == ((0, 1, 0), (1, 0, 1))
+    expected = [-second * first_length, -first * second_length]
+    np.testing.assert_allclose(found.velocity[:, ::2], [expected, expected], rtol=1e-10)
+
+
+@settings(derandomize=True, deadline=None, max_examples=300)
+@given(st.floats(-0.99, 0.99), st.floats(-10.0, -0.01), st.floats(-10.0, -0.01))
+def test_theorem_3_holds_for_no_other_inner_product(product, first, second):
+    """Three stages in either order agree for ±1/2, and are feasible of those for -1/2 only."""
+    assume(abs(product + 0.5) > 1e-4)
+    N = [[1.0, product], [product, 1.0]]
+    one, other = (reflected(N, [first, second], sequence) for sequence in ((0, 1, 0), (1, 0, 1)))
+    differ = np.abs(one - other).max() > 1e-7
+    infeasible = min(one.min(), other.min()) < 0.0
+    assert differ or infeasible
 
 
 @pytest.mark.parametrize(
