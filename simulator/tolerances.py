@@ -70,3 +70,27 @@ each. Zero: rounding lets touching spheres lie two cells apart."""
 GAS_SLOW = 1e-12
 """[of the largest speed at the start] Approach of touching spheres of a gas that counts as rest. Larger: spheres
 sink into each other. Smaller: rounding after impacts of several spheres brings impacts without end."""
+
+VARIATIONAL_TOUCH_GAP = 1e-12
+"""[gap_scale] Gap from which on a contact touches. Larger makes impacts that meet the end of a step early,
+smaller than rounding of the gap makes resting contacts fall through."""
+
+VARIATIONAL_TOGETHER_GAP = 1e-9
+"""[gap_scale] Contacts this close at an impact belong to it. Larger merges impacts that are apart, smaller lets
+rounding split simultaneous ones."""
+
+VARIATIONAL_REST_RATE = 1e-8
+"""[√(2 · kinetic energy), with what forces add to it in a step] Touching contacts that move slower along their
+normal, in the kinetic metric, rest. Smaller than what laws leave of an approach makes impacts repeat."""
+
+VARIATIONAL_PULL = 1e-9
+"""[as VARIATIONAL_REST_RATE] Normal impulse of a step by which a resting contact may pull before it is let go."""
+
+VARIATIONAL_CONSISTENT = 1e-10
+"""[gap_scale; relative for velocities] Violation of constraints and overlap that a start may have."""
+
+VARIATIONAL_SAME_TIME = 1e-12
+"""[step_size] What is left of a step counts as nothing below this."""
+
+VARIATIONAL_SAME_FRACTION = 1e-9
+"""[step_size] A run longer than whole steps by less than this has a longer last step instead of one more."""

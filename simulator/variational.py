@@ -22,34 +22,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..impact_laws import ImpactLaw, ImpactOutcome, ImpactProblem, solve_lcp
 from .lasting_contact import ContactForceError
+from .tolerances import (
+    VARIATIONAL_CONSISTENT,
+    VARIATIONAL_PULL,
+    VARIATIONAL_REST_RATE,
+    VARIATIONAL_SAME_FRACTION,
+    VARIATIONAL_SAME_TIME,
+    VARIATIONAL_TOGETHER_GAP,
+    VARIATIONAL_TOUCH_GAP,
+)
 from .trajectory import RunStatus
 
 Array = NDArray[np.float64]
 Field = Callable[[Array], Any]
-
-TOUCH_GAP = 1e-12
-"""[gap_scale] Gap from which on a contact touches. Larger makes impacts that meet the end of a step early,
-smaller than rounding of the gap makes resting contacts fall through."""
-
-TOGETHER_GAP = 1e-9
-"""[gap_scale] Contacts this close at an impact belong to it. Larger merges impacts that are apart, smaller lets
-rounding split simultaneous ones."""
-
-REST_RATE = 1e-8
-"""[√(2 · kinetic energy), with what forces add to it in a step] Touching contacts that move slower along their
-normal, in the kinetic metric, rest. Smaller than what laws leave of an approach makes impacts repeat."""
-
-PULL = 1e-9
-"""[as REST_RATE] Normal impulse of a step by which a resting contact may pull before it is let go."""
-
-CONSISTENT = 1e-10
-"""[gap_scale; relative for velocities] Violation of constraints and overlap that a start may have."""
-
-SAME_TIME = 1e-12
-"""[step_size] What is left of a step counts as nothing below this."""
-
-SAME_FRACTION = 1e-9
-"""[step_size] A run longer than whole steps by less than this has a longer last step instead of one more."""
 
 _CHORD_ITERATIONS = 15
 _NEWTON_ITERATIONS = 40
@@ -290,8 +275,8 @@ class VariationalIntegrator:
             raise ValueError(f"smallest_interval: expected a finite number >= 0, got {smallest_interval!r}")
         self.event_limit = event_limit
         start = _vector("position", position)
-        self._touch_gap = TOUCH_GAP * _positive("gap_scale", gap_scale)
-        self._together_gap = TOGETHER_GAP * gap_scale
+        self._touch_gap = VARIATIONAL_TOUCH_GAP * _positive("gap_scale", gap_scale)
+        self._together_gap = VARIATIONAL_TOGETHER_GAP * gap_scale
         self._equations = _Equations(system, start)
         if self._equations.gap_count and not callable(getattr(law, "resolve", None)):
             raise TypeError(
@@ -301,7 +286,7 @@ class VariationalIntegrator:
         self.law = law
         self.time = 0.0
         self.trajectory = VariationalTrajectory(system)
-        self._node = self._start(start, momentum, velocity, CONSISTENT * gap_scale)
+        self._node = self._start(start, momentum, velocity, VARIATIONAL_CONSISTENT * gap_scale)
         self._rng = np.random.default_rng(seed)
         self._last_impact = np.full(self._equations.gap_count, -math.inf)
         self._due: int | None = None
@@ -330,7 +315,7 @@ class VariationalIntegrator:
         if self._can_go_on():
             self.trajectory.status = RunStatus.UNFINISHED
         start = self.time
-        whole = math.ceil((until - start) / self.step_size - SAME_FRACTION)
+        whole = math.ceil((until - start) / self.step_size - VARIATIONAL_SAME_FRACTION)
         for k in range(1, whole + 1):
             self._advance_to(until if k == whole else start + k * self.step_size)
         if self._can_go_on():
@@ -340,7 +325,7 @@ class VariationalIntegrator:
     # -- the loop ------------------------------------------------------------------------------------------
 
     def _advance_to(self, target: float) -> None:
-        while target - self.time > SAME_TIME * self.step_size and self._can_go_on():
+        while target - self.time > VARIATIONAL_SAME_TIME * self.step_size and self._can_go_on():
             before = self.time
             try:
                 self._advance(target)
@@ -364,7 +349,11 @@ class VariationalIntegrator:
             touching[self._due] = True
             self._due = None
         if touching.any():
-            slow = REST_RATE * self._equations.speed(node, duration) * self._equations.normal_size(node)
+            slow = (
+                VARIATIONAL_REST_RATE
+                * self._equations.speed(node, duration)
+                * self._equations.normal_size(node)
+            )
             approaching = touching & (rate < -slow)
             if approaching.any():
                 self._impact(node, approaching, gap)
@@ -423,7 +412,7 @@ class VariationalIntegrator:
             name, given = "momentum", _vector("momentum", momentum, position.size)
             moving, p = _solved(inertia, given), given
         rows = equations.constraint_jacobian(position)
-        allowed_rate = CONSISTENT * np.abs(rows) @ np.abs(moving)
+        allowed_rate = VARIATIONAL_CONSISTENT * np.abs(rows) @ np.abs(moving)
         broken = np.abs(rows @ moving) > allowed_rate
         if broken.any():
             worst = int(broken.argmax())
@@ -468,7 +457,7 @@ class VariationalIntegrator:
         for contact in np.flatnonzero((closed & (apart | leaving)) | dips).tolist():
             early, late = 0.0, duration
             if dips[contact]:
-                late = brentq(rate, 0.0, duration, (contact,), xtol=SAME_TIME * duration)
+                late = brentq(rate, 0.0, duration, (contact,), xtol=VARIATIONAL_SAME_TIME * duration)
                 if gap(late, contact) >= 0.0:
                     continue
             elif leaving[contact]:
@@ -569,7 +558,7 @@ class VariationalIntegrator:
         if not answer.solved:
             raise ContactForceError(f"resting contacts have no forces at t = {self.time:g} s")
         held = resting[answer.z > 0.0]
-        pull = -PULL * equations.speed(node, duration) / equations.normal_size(node)
+        pull = -VARIATIONAL_PULL * equations.speed(node, duration) / equations.normal_size(node)
         for _ in range(resting.size + 2):
             self._refuse_friction(held)
             end, impulse = equations.step(node, duration, self.time, held)
