@@ -16,6 +16,7 @@ _DEMOS = {
     "compliant-block": ("compliant_block", "CompliantBlock"),
     "cradles": ("cradles", "Cradles"),
     "disk-stack-outcomes": ("impact_outcomes", "DiskStackOutcomes"),
+    "double-pendulum": ("double_pendulum", "DoublePendulum"),
     "hodograph": ("hodograph", "Hodograph"),
     "icosahedron": ("icosahedron", "Icosahedron"),
     "jia-wang-table": ("jia_wang_table", "JiaWangTable"),

@@ -154,13 +154,22 @@ def _contact_energy(problem: ImpactProblem) -> float:
 
 
 def _diameter(points: Array) -> float:
-    """Largest distance between two of (k, n) points."""
-    radius = np.linalg.norm(points - points.mean(axis=0), axis=1)
-    order = np.argsort(-radius, kind="stable")
-    points, radius = points[order], radius[order]
-    largest = 0.0
-    for k in range(1, len(points)):
-        if radius[0] + radius[k] <= largest:
+    """Largest distance between two of (k, n) points.
+
+    Points whose farthest corner of the box around all, along the principal axes, is not farther than a pair found
+    by walking from farthest point to farthest point belong to no largest pair.
+    """
+    centred = points - points.mean(axis=0)
+    points = centred @ np.linalg.eigh(centred.T @ centred)[1]
+    largest, start = 0.0, points[np.argmax((points**2).sum(axis=1))]
+    while True:
+        away = np.sqrt(((points - start) ** 2).sum(axis=1))
+        if away.max() <= largest:
             break
-        largest = max(largest, float(np.linalg.norm(points[:k] - points[k], axis=1).max()))
+        largest, start = float(away.max()), points[np.argmax(away)]
+    farthest = np.maximum(points - points.min(axis=0), points.max(axis=0) - points)
+    points = points[np.sqrt((farthest**2).sum(axis=1)) > largest]
+    for k in range(1, len(points)):
+        away = ((points[:k] - points[k]) ** 2).sum(axis=1)
+        largest = max(largest, float(np.sqrt(away.max())))
     return largest

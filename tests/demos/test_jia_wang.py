@@ -87,6 +87,7 @@ def test_kinds_of_demos():
         "compass-gait-outcomes",
         "compliant-block",
         "disk-stack-outcomes",
+        "double-pendulum",
         "hodograph",
         "jia-wang-table",
         "painleve-rod",

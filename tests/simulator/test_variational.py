@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+from carom.demos.double_pendulum import pendulum_of_angles, pendulum_of_points, points_of_angles
 from carom.impact_laws import AnitescuPotra, SequentialReflection, law_by_name, law_names
 from carom.simulator import (
     LagrangianSystem,
@@ -23,54 +24,6 @@ def oscillator(mass=2.0, stiffness=3.0):
         potential=lambda q: 0.5 * stiffness * q[0] ** 2,
         potential_gradient=lambda q: stiffness * q,
     )
-
-
-def double_pendulum(**contacts):
-    """Two unit masses on unit rods; angles from hanging down."""
-
-    def inertia(q):
-        coupling = math.cos(q[0] - q[1])
-        return np.array([[2.0, coupling], [coupling, 1.0]])
-
-    def inertia_derivative(q):
-        slope = math.sin(q[0] - q[1])
-        swap = np.array([[0.0, slope], [slope, 0.0]])
-        return np.array([-swap, swap])
-
-    return LagrangianSystem(
-        inertia=inertia,
-        inertia_derivative=inertia_derivative,
-        potential=lambda q: -GRAVITY * (2.0 * math.cos(q[0]) + math.cos(q[1])),
-        potential_gradient=lambda q: GRAVITY * np.array([2.0 * math.sin(q[0]), math.sin(q[1])]),
-        **contacts,
-    )
-
-
-def double_pendulum_of_points(**contacts):
-    """The same pendulum as two points in the plane on two rods."""
-    weight = np.array([0.0, GRAVITY, 0.0, GRAVITY])
-
-    def constraints(q):
-        x1, y1, x2, y2 = q.tolist()
-        return 0.5 * np.array([x1**2 + y1**2 - 1.0, (x2 - x1) ** 2 + (y2 - y1) ** 2 - 1.0])
-
-    def constraint_jacobian(q):
-        x1, y1, x2, y2 = q.tolist()
-        return np.array([[x1, y1, 0.0, 0.0], [x1 - x2, y1 - y2, x2 - x1, y2 - y1]])
-
-    return LagrangianSystem(
-        inertia=np.eye(4),
-        potential=lambda q: float(weight @ q),
-        potential_gradient=lambda q: weight,
-        constraints=constraints,
-        constraint_jacobian=constraint_jacobian,
-        **contacts,
-    )
-
-
-def points_of_angles(angles):
-    first = np.array([math.sin(angles[0]), -math.cos(angles[0])])
-    return np.concatenate([first, first + np.array([math.sin(angles[1]), -math.cos(angles[1])])])
 
 
 def stop_between_rods(limit, of_points, restitution):
@@ -175,11 +128,11 @@ def test_oscillator_has_the_frequency_of_the_midpoint_rule(step_size):
 @pytest.mark.parametrize("of_points", [False, True])
 def test_second_order_against_an_explicit_method(of_points):
     angles = np.array([0.7, -0.4])
-    expected = reference(double_pendulum(), angles, np.zeros(2), 2.0)
-    system, start = double_pendulum(), angles
+    expected = reference(pendulum_of_angles(), angles, np.zeros(2), 2.0)
+    system, start = pendulum_of_angles(), angles
     if of_points:
         system, start, expected = (
-            double_pendulum_of_points(),
+            pendulum_of_points(),
             points_of_angles(angles),
             points_of_angles(expected),
         )
@@ -193,7 +146,7 @@ def test_second_order_against_an_explicit_method(of_points):
 
 def energy_run(of_points, steps):
     """Energy error, duration and constraint violation of the pendulum with a coarse step."""
-    system = double_pendulum_of_points() if of_points else double_pendulum()
+    system = pendulum_of_points() if of_points else pendulum_of_angles()
     start = points_of_angles([0.9, -0.4]) if of_points else np.array([0.9, -0.4])
     integrator = VariationalIntegrator(system, start, velocity=0.0 * start, step_size=0.04)
     trajectory = integrator.run(steps * 0.04)
@@ -258,7 +211,7 @@ def test_angular_momentum_of_a_central_potential():
 
 def test_momentum_and_velocity_start_the_same_run_and_steps_are_a_run():
     angles = np.array([0.9, -0.4])
-    system = double_pendulum()
+    system = pendulum_of_angles()
     velocity = np.array([0.2, 0.5])
     run = VariationalIntegrator(system, angles, velocity=velocity, step_size=0.01).run(0.095)
     stepped = VariationalIntegrator(
@@ -278,7 +231,7 @@ def test_momentum_and_velocity_start_the_same_run_and_steps_are_a_run():
 
 @pytest.mark.parametrize("of_points", [False, True])
 def test_motion_runs_backwards(of_points):
-    system = double_pendulum_of_points() if of_points else double_pendulum()
+    system = pendulum_of_points() if of_points else pendulum_of_angles()
     there = points_of_angles([1.0, 1.5]) if of_points else np.array([1.0, 1.5])
     forwards = VariationalIntegrator(system, there, velocity=0.0 * there, step_size=0.01)
     forwards.run(3.0)
@@ -393,7 +346,7 @@ def test_a_gap_that_closes_and_opens_within_one_step_is_seen():
 @pytest.mark.parametrize("restitution", [1.0, 0.5])
 def test_stop_at_the_joint_of_a_pendulum(of_points, restitution):
     contacts = stop_between_rods(0.2, of_points, restitution)
-    system = double_pendulum_of_points(**contacts) if of_points else double_pendulum(**contacts)
+    system = pendulum_of_points(**contacts) if of_points else pendulum_of_angles(**contacts)
     start = points_of_angles([0.9, 0.9]) if of_points else np.array([0.9, 0.9])
     system.check_derivatives(start)
     integrator = VariationalIntegrator(
@@ -426,7 +379,7 @@ def test_impact_times_of_both_descriptions_converge_to_the_same():
     times = []
     for of_points in (False, True):
         contacts = stop_between_rods(0.2, of_points, 1.0)
-        system = double_pendulum_of_points(**contacts) if of_points else double_pendulum(**contacts)
+        system = pendulum_of_points(**contacts) if of_points else pendulum_of_angles(**contacts)
         start = points_of_angles([0.9, 0.9]) if of_points else np.array([0.9, 0.9])
         integrator = VariationalIntegrator(
             system, start, velocity=0.0 * start, step_size=0.001, law=SequentialReflection()
@@ -457,7 +410,7 @@ def test_bounces_faster_than_a_step_are_taken_as_plastic_and_end_in_rest():
 def test_pendulum_pressed_against_its_stop_chatters_into_rest_and_leaves_it():
     """The stop lies where the pendulum presses on it for part of the swing: it rests there and lets go."""
     contacts = stop_between_rods(0.0, False, 0.2)
-    system = double_pendulum(**contacts)
+    system = pendulum_of_angles(**contacts)
     integrator = VariationalIntegrator(
         system, [0.9, 1.2], velocity=[0.0, 0.0], step_size=0.005, law=SequentialReflection()
     )
@@ -623,7 +576,7 @@ def test_event_limit_and_failing_law_are_statuses():
 
 def start(system=None, position=(0.3, 0.1), **changes):
     options = {"velocity": [0.0, 0.0], "step_size": 0.01} | changes
-    return VariationalIntegrator(system or double_pendulum(), position, **options)
+    return VariationalIntegrator(system or pendulum_of_angles(), position, **options)
 
 
 @pytest.mark.parametrize(
@@ -702,7 +655,7 @@ def test_bad_systems_are_named(fields, message):
 
 
 def test_inconsistent_starts_are_named():
-    system = double_pendulum_of_points()
+    system = pendulum_of_points()
     there = points_of_angles([0.9, -0.4])
     with pytest.raises(
         ValueError, match=r"position: expected constraints of at most 1e-10, got .* constraint 1"
@@ -725,8 +678,8 @@ def test_inconsistent_starts_are_named():
 
 
 def test_wrong_derivatives_are_named():
-    double_pendulum().check_derivatives([0.4, -0.9])
-    double_pendulum_of_points().check_derivatives(points_of_angles([0.4, -0.9]))
+    pendulum_of_angles().check_derivatives([0.4, -0.9])
+    pendulum_of_points().check_derivatives(points_of_angles([0.4, -0.9]))
     with pytest.raises(ValueError, match="potential_gradient: expected what central differences give"):
         free(potential=lambda q: q[0]).check_derivatives([0.1, 0.2])
     turned = LagrangianSystem(
