@@ -183,3 +183,27 @@ def test_a_run_cut_off_by_an_error_is_not_called_finished(tmp_path):
         simulator.run(5.0)
     assert simulator.trajectory.status is RunStatus.UNFINISHED
     assert Trajectory.load(tmp_path / "run.h5").status is RunStatus.UNFINISHED
+
+
+@pytest.mark.parametrize("gravity", [0.0, -9.81])
+def test_break_of_a_rack_of_equal_balls(gravity):
+    """Balls that pass impulses on exactly are left touching with rounding between them; balls that an impact takes
+    out of contact with others must not be moved with these any more."""
+    radius, length, width = 0.03, 2.24, 1.12
+    material = Material(friction=0.0, restitution=1.0)
+    scene = Scene(gravity=(0.0, 0.0, gravity))
+    scene.add(Body(HalfSpace((0, 0, 1), offset=-radius), fixed=True, material=material))
+    for x, y, reach in ((1, 0, length), (-1, 0, length), (0, 1, width), (0, -1, width)):
+        scene.add(Body(HalfSpace((x, y, 0), offset=-0.5 * reach), fixed=True, material=material))
+    ball = Sphere(radius)
+    scene.add(Body(ball, mass=0.17, position=(-0.56, 0, 0), velocity=(8, 0, 0), material=material))
+    for row in range(5):
+        for place in range(row + 1):
+            position = (0.56 + row * 3**0.5 * radius, (2 * place - row) * radius, 0.0)
+            scene.add(Body(ball, mass=0.17, position=position, material=material))
+    trajectory = Simulator(scene, SequentialReflection()).run(1.0)
+    assert trajectory.status is RunStatus.REACHED_END, trajectory.message
+    assert len(trajectory.events) > 10
+    energy = trajectory.energy(np.linspace(0.0, 1.0, 20))
+    np.testing.assert_allclose(energy, energy[0], rtol=1e-12)
+    assert trajectory.largest_overlap() <= 1e-12
