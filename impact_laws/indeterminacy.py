@@ -157,7 +157,7 @@ def _diameter(points: Array) -> float:
     """Largest distance between two of (k, n) points.
 
     Points whose farthest corner of the box around all, along the principal axes, is not farther than a pair found
-    by walking from farthest point to farthest point belong to no largest pair.
+    by walking from farthest point to farthest point belong to no larger pair; nor then in the box around the rest.
     """
     centred = points - points.mean(axis=0)
     points = centred @ np.linalg.eigh(centred.T @ centred)[1]
@@ -167,8 +167,12 @@ def _diameter(points: Array) -> float:
         if away.max() <= largest:
             break
         largest, start = float(away.max()), points[np.argmax(away)]
-    farthest = np.maximum(points - points.min(axis=0), points.max(axis=0) - points)
-    points = points[np.sqrt((farthest**2).sum(axis=1)) > largest]
+    while len(points):
+        corner = np.maximum(points - points.min(axis=0), points.max(axis=0) - points)
+        left = np.sqrt((corner**2).sum(axis=1)) > largest
+        if left.all():
+            break
+        points = points[left]
     for k in range(1, len(points)):
         away = ((points[:k] - points[k]) ** 2).sum(axis=1)
         largest = max(largest, float(np.sqrt(away.max())))
