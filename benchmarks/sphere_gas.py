@@ -86,7 +86,8 @@ def main() -> None:
     count = min(options.spheres)
     scene = gas_scene(count, options.fill, options.seed)
     simulator = Simulator(scene, SequentialReflection())
-    simulator.run(0.01)
+    for _ in range(3):  # compile
+        simulator.step_event()
     begin, known = time.perf_counter(), len(simulator.trajectory.events)
     while time.perf_counter() - begin < 5.0:
         simulator.step_event()

@@ -113,7 +113,7 @@ class Break:
     @property
     def indeterminacy(self) -> float:
         """ξ: distance of the two momenta after in the kinetic metric, over the length of that before."""
-        return indeterminacy(self.problem(), self.energy)
+        return indeterminacy(self.problem())
 
     def velocities(self, order: int) -> np.ndarray:
         """Of a, b and c afterwards, (3, 2) [m/s]."""
@@ -124,7 +124,7 @@ class Break:
         problem = contact_problem(self.scene())
         velocities = SequentialReflection().outcomes(problem).velocity
         count = len(np.unique(np.round(velocities / SPEED, _DIGITS), axis=0))
-        return count, indeterminacy(problem, self.energy)
+        return count, indeterminacy(problem)
 
 
 def mirror_angles(cue_size: float) -> list[float]:

@@ -45,7 +45,16 @@ _ROOM_OF_NAME = {
         "impact_laws",
     ),
     **dict.fromkeys(
-        ("ContactPatch", "Event", "RunStatus", "Simulator", "SphereGas", "State", "Trajectory", "make_unique"),
+        (
+            "ContactPatch",
+            "Event",
+            "RunStatus",
+            "Simulator",
+            "SphereGas",
+            "State",
+            "Trajectory",
+            "make_unique",
+        ),
         "simulator",
     ),
     **dict.fromkeys(("DisplayError", "render", "view"), "viewer"),

@@ -191,6 +191,7 @@ class ImpactProblem:
             _read_only(velocity),
             response,
         )
+        object.__setattr__(problem, "_mass", (inverse_mass is not None, matrix))
         return problem
 
     @classmethod
@@ -209,6 +210,24 @@ class ImpactProblem:
         problem = cls.__new__(cls)
         problem._build(W, u, friction, restitution, dim, SYMMETRY_REPAIRED)
         return problem
+
+    @property
+    def kinetic_energy(self) -> float | None:
+        """Kinetic energy ½ vᵀMv of the whole system before the impact [J].
+
+        None where it is not known: for problems from W and u, and where the inverse mass leaves out motions that
+        v has, such as those of a driven body.
+        """
+        if self.velocity_before is None:
+            return None
+        inverted, matrix = self._mass  # type: ignore[attr-defined]
+        velocity = self.velocity_before
+        if not inverted:
+            return 0.5 * float(velocity @ matrix @ velocity)
+        momentum = np.linalg.lstsq(matrix, velocity, rcond=1e-13)[0]
+        if np.abs(matrix @ momentum - velocity).max() > 1e-9 * max(float(np.abs(velocity).max()), 1e-300):
+            return None
+        return 0.5 * float(velocity @ momentum)
 
     @property
     def contact_count(self) -> int:

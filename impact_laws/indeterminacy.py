@@ -54,8 +54,9 @@ def indeterminacy(problem: ImpactProblem, kinetic_energy: float | None = None) -
     Parameters
     ----------
     kinetic_energy : [J], optional
-        Kinetic energy before the impact, ‖p_0‖²/2, of the whole system. Contact velocities do not tell it:
-        without it, ‖p_0‖ is the part that acts on the contacts, ½ uᵀW⁺u, and ξ is an upper bound.
+        Kinetic energy before the impact, ‖p_0‖²/2, of the whole system; the default is that of the problem,
+        where it knows one. Contact velocities alone do not tell it: without it, ‖p_0‖ is the part that acts on
+        the contacts, ½ uᵀW⁺u, and ξ is an upper bound.
 
     Raises ValueError beyond six contacts, and where a system with less than `kinetic_energy` could not have the
     contact velocities.
@@ -63,6 +64,8 @@ def indeterminacy(problem: ImpactProblem, kinetic_energy: float | None = None) -
     Source: Seghete & Murphey, section VII-A.
     """
     least = _contact_energy(problem)
+    if kinetic_energy is None:
+        kinetic_energy = problem.kinetic_energy
     energy = least if kinetic_energy is None else float(kinetic_energy)
     if not least * (1.0 - 1e-9) <= energy < np.inf:
         raise ValueError(

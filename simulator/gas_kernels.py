@@ -24,6 +24,7 @@ UNTIL, EVENTS, SEVERAL = 0, 1, 2
 TIME, RADIUS = 6, 7  # columns of spheres, after position and velocity
 PLANNED, CROSSING = 0, 1  # columns of due
 PARTNER, WAY = 0, 1  # columns of plans
+REST = 3  # place in pull: an array of its own would be counted at every use
 
 Gas = namedtuple(
     "Gas",
@@ -31,11 +32,10 @@ Gas = namedtuple(
         "spheres",  # (n, 8) position, velocity, the time they hold at, radius: one cache line a sphere
         "inverse_mass",  # (n,)
         "bounce",  # (n,) square root of restitution
-        "pull",  # (3,) acceleration of all spheres; zero where any is fixed
+        "pull",  # (4,) acceleration of all spheres, zero where any is fixed; approach at touch that counts as rest
         "normals",  # (m, 3) of the planes, towards the spheres
         "offsets",  # (m,)
         "plane_bounce",  # (m,)
-        "slow",  # (1,) approach of touching spheres that counts as rest
         "width",  # (1,) of a cell
         "shape",  # (3,) cells along each axis, powers of two; beyond them the grid starts over
         "cells",  # (n, 3) of the spheres
@@ -138,7 +138,7 @@ def meeting_time(gas, i, j, now):
     if under <= 0.0:
         return np.inf
     apart = np.sqrt(r0 * r0 + r1 * r1 + r2 * r2)
-    if apart <= reach * (1.0 + CONTACT_GAP) and -closing <= gas.slow[0] * apart:
+    if apart <= reach * (1.0 + CONTACT_GAP) and -closing <= pull[REST] * apart:
         return np.inf
     gap = (apart - reach) * (apart + reach)
     return now + max(gap, 0.0) / (np.sqrt(under) - closing)

@@ -120,7 +120,7 @@ class SphereGas:
         packed = Model.of_scene(self._scene).initial_states()
         spheres = self._gas.spheres
         since = (self.time - spheres[:, gas_kernels.TIME])[:, None]
-        pull = np.where(self._gas.inverse_mass[:, None] > 0.0, self._gas.pull, 0.0)
+        pull = np.where(self._gas.inverse_mass[:, None] > 0.0, self._gas.pull[:3], 0.0)
         packed[self._balls, :3] = spheres[:, :3] + since * (spheres[:, 3:6] + 0.5 * since * pull)
         packed[self._balls, 7:10] = spheres[:, 3:6] + since * pull
         for row, body in zip(packed, self._scene.bodies, strict=True):
@@ -132,11 +132,11 @@ class SphereGas:
     def energy(self) -> float:
         """Kinetic energy of translation plus gravitational energy [J]."""
         spheres, inverse = self._gas.spheres, self._gas.inverse_mass
-        moving = inverse > 0.0
+        moving, pull = inverse > 0.0, self._gas.pull[:3]
         since = (self.time - spheres[moving, gas_kernels.TIME])[:, None]
-        where = spheres[moving, :3] + since * (spheres[moving, 3:6] + 0.5 * since * self._gas.pull)
-        speed = spheres[moving, 3:6] + since * self._gas.pull
-        return float(((0.5 * (speed**2).sum(axis=1) - where @ self._gas.pull) / inverse[moving]).sum())
+        where = spheres[moving, :3] + since * (spheres[moving, 3:6] + 0.5 * since * pull)
+        speed = spheres[moving, 3:6] + since * pull
+        return float(((0.5 * (speed**2).sum(axis=1) - where @ pull) / inverse[moving]).sum())
 
     def _arrays(self, planes: list[int]) -> gas_kernels.Gas:
         bodies = self._scene.bodies
@@ -159,11 +159,10 @@ class SphereGas:
             spheres=spheres,
             inverse_mass=inverse_mass,
             bounce=np.sqrt([ball.material.restitution for ball in balls]),
-            pull=np.array(self._scene.gravity, dtype=float),
+            pull=np.append(self._scene.gravity, GAS_SLOW * speed),
             normals=np.array([normal for normal, _ in model_planes]).reshape(-1, 3),
             offsets=np.array([offset for _, offset in model_planes]),
             plane_bounce=np.sqrt([bodies[k].material.restitution for k in planes]),
-            slow=np.array([GAS_SLOW * speed]),
             width=np.array([width]),
             shape=shape.astype(np.int64),
             cells=np.zeros((count, 3), dtype=np.int64),

@@ -139,3 +139,18 @@ def test_construction_is_quick():
             ImpactProblem(inertia, u, friction=0.5, restitution=0.5)
         best = min(best, (time.perf_counter() - start) / 50)
     assert best < 1e-3  # about 50 µs on an idle machine; the bound leaves room for a busy one
+
+
+def test_kinetic_energy_is_known_where_mass_and_velocity_are():
+    rng = np.random.default_rng(4)
+    factor = rng.normal(size=(5, 5))
+    M, J, v = factor @ factor.T + np.eye(5), rng.normal(size=(6, 5)), rng.normal(size=5)
+    energy = 0.5 * v @ M @ v
+    assert ImpactProblem.from_generalized(M, J, v).kinetic_energy == pytest.approx(energy, rel=1e-14)
+    inverse = np.linalg.inv(M)
+    problem = ImpactProblem.from_generalized(None, J, v, inverse_mass=inverse)
+    assert problem.kinetic_energy == pytest.approx(energy, rel=1e-10)
+    held = inverse.copy()
+    held[:, 0] = held[0] = 0.0
+    assert ImpactProblem.from_generalized(None, J, v, inverse_mass=held).kinetic_energy is None
+    assert ImpactProblem(problem.W, problem.u).kinetic_energy is None

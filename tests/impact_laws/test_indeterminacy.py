@@ -35,6 +35,7 @@ def two_contacts(product, u):
 
 @pytest.mark.parametrize(("theta", "expected"), [(np.pi / 3, 0.75), (np.pi / 2, 0.0), (np.pi, 0.0)])
 def test_billiard_break_of_equal_balls(theta, expected):
+    assert indeterminacy(billiard(theta)) == pytest.approx(expected, abs=1e-14)
     assert indeterminacy(billiard(theta), CUE_ENERGY) == pytest.approx(expected, abs=1e-14)
 
 
