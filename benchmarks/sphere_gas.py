@@ -1,9 +1,10 @@
 """Impacts a second of hard spheres in a box on one core, and how an impact's cost grows with their number.
 
 Elastic spheres of one size fill part of a cube. Timed are `SphereGas` runs of so many impacts after two a sphere,
-the fastest of some rounds; building the scene, planning the first impacts and compiling are not timed. The reference
-is the cost at 1000 spheres times the ratio of the logarithms: an event queue costs that, memory the rest. Beside it,
-for the smallest gas, the general engine `Simulator`, which records everything and detects contact of any shapes.
+the fastest of some rounds; building the scene, planning the first impacts and compiling are not timed. The
+reference is the cost at 1000 spheres times the ratio of the logarithms: an event queue costs that, memory the rest.
+Beside it, for the smallest gas, the general engine `Simulator`, which records everything and detects contact of any
+shapes.
 """
 
 import argparse
