@@ -114,7 +114,11 @@ def motion_bounds(C, span, inertia, inverse_inertia, free):
             twice_energy += Li * C[10 + i, 0]
         if L2 == 0.0:
             return bounds
-        largest_inverse = np.sqrt(np.sum(inverse_inertia * inverse_inertia))
+        largest_inverse = 0.0
+        for i in range(3):
+            for j in range(3):
+                largest_inverse += inverse_inertia[i, j] ** 2
+        largest_inverse = np.sqrt(largest_inverse)
         w2 = twice_energy * largest_inverse
         off = 0.0
         for i in range(3):
@@ -124,19 +128,24 @@ def motion_bounds(C, span, inertia, inverse_inertia, free):
         # J w x w = (J - J00) w x w, so the bound vanishes for spherical inertia
         bounds[4] = w2 * (1.0 + np.sqrt(off) * largest_inverse)
         return bounds
-    w = np.zeros(3)
-    dw = np.zeros(3)
-    dv = np.zeros(3)
+    deviation = turning = turn_rate = 0.0
     for i in range(3):
+        w = dw = dv = 0.0
+        power = 1.0  # span**k
+        before = 0.0  # span**(k - 1)
         for k in range(TERMS):
-            w[i] += abs(C[10 + i, k]) * span**k
-            if k > 0:
-                dw[i] += k * abs(C[10 + i, k]) * span ** (k - 1)
+            w += abs(C[10 + i, k]) * power
+            dw += k * abs(C[10 + i, k]) * before
             if k > 1:
-                dv[i] += k * abs(C[7 + i, k]) * span ** (k - 1)
+                dv += k * abs(C[7 + i, k]) * before
+            before = power
+            power *= span
+        deviation += dv * dv
+        turning += w * w
+        turn_rate += dw * dw
         bounds[i] = C[7 + i, 1]
-    bounds[3] = np.sqrt(np.sum(dv * dv))
-    bounds[4] = np.sum(w * w) + np.sqrt(np.sum(dw * dw))
+    bounds[3] = np.sqrt(deviation)
+    bounds[4] = turning + np.sqrt(turn_rate)
     return bounds
 
 
@@ -496,5 +505,7 @@ def state_of_all(piece_coefficients, piece_start, time):
     count = piece_coefficients.shape[0]
     states = np.empty((count, 13))
     for b in range(count):
-        states[b] = evaluate_piece(piece_coefficients[b], time - piece_start[b])
+        state = evaluate_piece(piece_coefficients[b], time - piece_start[b])
+        for i in range(13):
+            states[b, i] = state[i]
     return states

@@ -291,9 +291,13 @@ class Simulator:
     def _near(self, body: int, states: Array, tolerance: float) -> list[int]:
         """Pairs of a body whose bounding spheres come within `tolerance` of their size."""
         which = self._pairs_of[body]
-        near = np.empty(len(which), dtype=np.bool_)
-        broad_kernels.near_pairs(which, self._pair_array, states, *self._bounding, tolerance, near)
-        return which[near].tolist()
+        first, second = self._pair_array[which].T
+        size, is_plane, normal, offset = self._bounding
+        reach = size[first] + tolerance * np.maximum(size[first], size[second])
+        away = states[first, :3] - states[second, :3]
+        gap = np.sqrt((away * away).sum(axis=1)) - size[second]
+        heights = (normal[second] * states[first, :3]).sum(axis=1) - offset[second]
+        return which[np.where(is_plane[second], heights, gap) <= reach].tolist()
 
     def _pair_coefficients(self, patch: ContactPatch) -> tuple[Array, Array]:
         materials = [self._material[(int(a), int(b))] for a, b in patch.bodies]
@@ -556,8 +560,8 @@ class Simulator:
         which = np.unique(np.concatenate([self._pairs_of[body] for body in sorted(bodies)]))
         times = np.empty(len(which))
         broad_kernels.earliest_meetings(
-            which, self._pair_array, self._coefficients, self._starts, self._ends, self._motion_bounds,
-            *self._bounding, self.time, times,
+            which, self._pair_array, self._states(), self._ends, self._motion_bounds, *self._bounding, self.time,
+            times,
         )  # fmt: skip
         self._next[which] = times
         self._only_bound[which] = np.isfinite(times)
