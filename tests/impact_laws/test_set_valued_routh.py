@@ -204,11 +204,22 @@ def flat_box(friction=0.4):
     )
 
 
-def test_spatial_box_on_four_corners_stays_in_its_cones():
-    problem = flat_box()
+def cube_on_an_edge(friction=0.4):
+    """A unit cube of unit mass lands on an edge along y, turning a little about every axis."""
+    height = np.sqrt(0.5)
+    J = np.zeros((6, 6))
+    for c, y in enumerate((-0.5, 0.5)):
+        J[3 * c : 3 * c + 3] = [[0, 0, 1, y, 0, 0], [1, 0, 0, 0, -height, -y], [0, 1, 0, height, 0, 0]]
+    return ImpactProblem.from_generalized(
+        np.diag([1, 1, 1, 1 / 6, 1 / 6, 1 / 6]), J, [0.3, 0.2, -1.0, 0.1, 0.3, 0.2], friction=friction
+    )
+
+
+@pytest.mark.parametrize("problem", [flat_box(), cube_on_an_edge()], ids=["flat box", "cube on an edge"])
+def test_spatial_impacts_stay_in_their_cones(problem):
     outcomes = SetValuedRouth().sample(problem, 2000)
     assert outcomes.resolved.all()
-    impulse = outcomes.impulse.reshape(-1, 4, 3)
+    impulse = outcomes.impulse.reshape(len(outcomes), -1, 3)
     size = np.linalg.norm(impulse[..., 1:], axis=-1)
     assert (size <= 0.4 * impulse[..., 0] * (1 + 1e-12)).all()
     np.testing.assert_allclose(outcomes.velocity, problem.u + outcomes.impulse @ problem.W, atol=1e-12)
