@@ -6,6 +6,7 @@ Bounding spheres are about the centres of mass, so no turning matters; of a half
 import numpy as np
 
 from ..compiled import kernel
+from .kernels import first_root
 
 EARLY = 1e-12  # share of a span by which a meeting is put earlier, for rounding
 
@@ -32,14 +33,15 @@ def earliest_meetings(which, pairs, states, end, bounds, size, is_plane, normal,
                 gap += normal[b, i] * states[a, i]
                 rate += normal[b, i] * states[a, 7 + i]
                 pull += normal[b, i] * bounds[a, i]
-            tau = 0.0
-            if gap > 0.0:  # gap + rate t + pull t²/2 = 0
-                under = rate * rate - 2.0 * pull * gap
+            under = rate * rate - 2.0 * pull * gap
+            if gap <= 0.0:
+                tau = 0.0
+            elif pull <= 0.0:
+                tau = first_root(gap, rate, 0.5 * pull)
+            elif rate < 0.0 and under >= 0.0:
+                tau = 2.0 * gap / (np.sqrt(under) - rate)
+            else:
                 tau = np.inf
-                if rate < 0.0 and under >= 0.0:
-                    tau = 2.0 * gap / (np.sqrt(under) - rate)
-                elif rate >= 0.0 and pull < 0.0:
-                    tau = (rate + np.sqrt(under)) / -pull
         else:
             square = closing = speed = pull = 0.0
             for i in range(3):
@@ -56,8 +58,7 @@ def earliest_meetings(which, pairs, states, end, bounds, size, is_plane, normal,
             if gap <= 0.0:
                 tau = 0.0
             elif pull > 0.0:
-                speed = np.sqrt(speed)
-                tau = 2.0 * gap / (speed + np.sqrt(speed * speed + 2.0 * pull * gap))
+                tau = first_root(gap, -np.sqrt(speed), -0.5 * pull)
             else:
                 under = closing * closing - speed * gap * (apart + reach)
                 tau = np.inf

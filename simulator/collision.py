@@ -66,7 +66,7 @@ def contact_patch(
         rows.extend(_pair_contacts(model, pair, states, tolerance * pair_size(model, pair)))
     count = len(rows)
     normal = np.array([row[2] for row in rows]).reshape(count, 3)
-    tangent = _tangents(normal)
+    tangent = tangents_of(normal)
     return ContactPatch(
         np.array([row[0] for row in rows], dtype=np.int64).reshape(count, 2),
         np.array([row[1] for row in rows]).reshape(count, 3),
@@ -78,7 +78,7 @@ def contact_patch(
     )
 
 
-def _tangents(normal: Array) -> Array:
+def tangents_of(normal: Array) -> Array:
     """A unit tangent for each normal: the coordinate axis most across it, made orthogonal."""
     tangent = np.zeros_like(normal)
     axis = np.argmin(np.abs(normal), axis=1) if len(normal) else np.zeros(0, dtype=int)
@@ -126,7 +126,7 @@ def _common_corners(face: Array, other: Array, normal: Array, tolerance: float) 
         return face[:1].copy()
     if len(other) == 1:
         return other[:1].copy()
-    frame_x = _tangents(normal[None, :])[0]
+    frame_x = tangents_of(normal[None, :])[0]
     frame = np.stack([frame_x, np.cross(normal, frame_x)])
     first, second = _convex_polygon(face @ frame.T), _convex_polygon(other @ frame.T)
     if len(first) == 2 and len(second) == 2:

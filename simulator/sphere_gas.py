@@ -11,7 +11,8 @@ from ..bodies import HalfSpace, Scene, Sphere
 from ..impact_laws import ImpactOutcome, ImpactProblem, SequentialReflection
 from ..progress import ProgressBar
 from . import gas_kernels
-from .state import Array, Model, State
+from .collision import tangents_of
+from .state import Array, Model, State, plane_of
 from .tolerances import GAS_CELL, GAS_SLOW, OVERLAP
 
 _IMPACTS_AT_ONCE = 50_000
@@ -147,7 +148,7 @@ class SphereGas:
         spheres[:, 3:6] = [ball.velocity for ball in balls]
         spheres[:, gas_kernels.RADIUS] = [cast(Sphere, ball.shape).radius for ball in balls]
         inverse_mass = np.array([0.0 if ball.fixed else 1.0 / ball.mass for ball in balls])
-        model_planes = [_plane(bodies[k]) for k in planes]
+        model_planes = [plane_of(cast(HalfSpace, bodies[k].shape), bodies[k]) for k in planes]
         width = (2.0 + GAS_CELL) * float(spheres[:, gas_kernels.RADIUS].max())
         extent = np.ptp(spheres[:, :3], axis=0) / width + 2.0
         while (
@@ -238,9 +239,7 @@ class SphereGas:
                 plane = gas_kernels.FIRST_PLANE - j
                 normal = gas.normals[plane]
                 bounce[c] = gas.bounce[i] * gas.plane_bounce[plane]
-            least = np.eye(3)[np.argmin(np.abs(normal))]
-            tangent = np.cross(normal, least)
-            tangent /= np.linalg.norm(tangent)
+            tangent = tangents_of(normal[None])[0]
             frame = np.stack([normal, tangent, np.cross(normal, tangent)])
             for body, sign in ((i, 1.0), (j, -1.0)):
                 if body in column:
@@ -248,14 +247,6 @@ class SphereGas:
         inverse = np.diag(np.repeat(gas.inverse_mass[members], 3))
         velocity = gas.spheres[members, 3:6].ravel()
         return ImpactProblem.from_generalized(None, rows, velocity, restitution=bounce, inverse_mass=inverse)
-
-
-def _plane(body: object) -> tuple[Array, float]:
-    scene = Scene()
-    scene.add(body)  # type: ignore[arg-type]
-    plane = Model.of_scene(scene).planes[0]
-    assert plane is not None
-    return plane
 
 
 def _turned(orientation: Array, angle: Array) -> Array:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bodies import Cylinder, HalfSpace, Mesh, Scene
+from ..bodies import Body, Cylinder, HalfSpace, Mesh, Scene
 
 Array = NDArray[np.float64]
 
@@ -114,9 +114,7 @@ class Model:
                 inertia[index] = body.inertia
                 inverse_inertia[index] = np.linalg.inv(body.inertia)
             if isinstance(body.shape, HalfSpace):
-                rotation = rotation_matrices(body.orientation)
-                normal = rotation @ body.shape.normal
-                planes.append((normal, float(body.shape.offset + normal @ body.position)))
+                planes.append(plane_of(body.shape, body))
                 shapes.append(None)
             else:
                 planes.append(None)
@@ -155,6 +153,12 @@ class Model:
         )
         height = -(state.position[..., which, :] @ self.gravity) * self.mass[which]
         return np.sum(kinetic + spinning + height, axis=-1)
+
+
+def plane_of(shape: HalfSpace, body: Body) -> tuple[Array, float]:
+    """Unit normal and offset [m], world frame, of a body's half-space."""
+    normal = rotation_matrices(body.orientation) @ shape.normal
+    return normal, float(shape.offset + normal @ body.position)
 
 
 def _collision_shape(shape: Any) -> CollisionShape:
