@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import kernels
-from .event import ContactPatch
+from .event import ContactPatch, Feature
 from .state import Array, Model
 from .tolerances import CONTACT_GAP
 
 Pair = tuple[int, int]
+_Contact = tuple[Pair, Array, Array, float, tuple[int, int], tuple[int, int], Array, tuple[float, float]]
 
 
 def collision_pairs(model: Model) -> list[Pair]:
@@ -61,7 +62,7 @@ def contact_patch(
     model: Model, pairs: list[Pair], states: Array, tolerance: float = CONTACT_GAP
 ) -> ContactPatch:
     """All contacts of the given pairs whose gap is within `tolerance` times the pair's size."""
-    rows: list[tuple[Pair, Array, Array, float, int]] = []
+    rows: list[_Contact] = []
     for pair in pairs:
         rows.extend(_pair_contacts(model, pair, states, tolerance * pair_size(model, pair)))
     count = len(rows)
@@ -74,7 +75,10 @@ def contact_patch(
         tangent,
         np.cross(normal, tangent),
         np.array([row[3] for row in rows]),
-        np.array([row[4] for row in rows], dtype=np.int64),
+        np.array([row[4] for row in rows], dtype=np.int64).reshape(count, 2),
+        np.array([row[5] for row in rows], dtype=np.int64).reshape(count, 2),
+        np.array([row[6] for row in rows]).reshape(count, 2, 3),
+        np.array([row[7] for row in rows], dtype=float).reshape(count, 2),
     )
 
 
@@ -87,9 +91,7 @@ def tangents_of(normal: Array) -> Array:
     return tangent / np.linalg.norm(tangent, axis=1)[:, None]
 
 
-def _pair_contacts(
-    model: Model, pair: Pair, states: Array, tolerance: float
-) -> list[tuple[Pair, Array, Array, float, int]]:
+def _pair_contacts(model: Model, pair: Pair, states: Array, tolerance: float) -> list[_Contact]:
     a, b = pair
     shape = model.shapes[a]
     assert shape is not None
@@ -100,7 +102,16 @@ def _pair_contacts(
         gaps = points @ normal - offset - shape.radius
         touching = np.flatnonzero(gaps <= tolerance)
         return [
-            (pair, points[j] - (shape.radius + gaps[j]) * normal, normal, float(gaps[j]), int(j))
+            (
+                pair,
+                points[j] - (shape.radius + gaps[j]) * normal,
+                normal,
+                float(gaps[j]),
+                (Feature.POINT, Feature.FACE),
+                (int(j), 0),
+                np.zeros((2, 3)),
+                (shape.radius, 0.0),
+            )
             for j in touching
         ]
     normal, gap = pair_gap(model, pair, states)
@@ -117,7 +128,10 @@ def _pair_contacts(
     middle = 0.5 * (low - shape.radius + high + other.radius)
     found = _common_corners(face, other_face, normal, max(tolerance, 1e-12 * pair_size(model, pair)))
     found += (middle - found @ normal)[:, None] * normal
-    return [(pair, point, normal, float(gap), -1) for point in found]
+    flat = len(shape.normals) or len(other.normals)
+    features = (Feature.POINT, Feature.FACE if flat else Feature.POINT)
+    radii = (shape.radius, other.radius)
+    return [(pair, point, normal, float(gap), features, (-1, -1), np.zeros((2, 3)), radii) for point in found]
 
 
 def _common_corners(face: Array, other: Array, normal: Array, tolerance: float) -> Array:

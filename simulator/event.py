@@ -1,8 +1,8 @@
 """The record of an event: what touched, what the law was asked, what it answered."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from enum import StrEnum
+from dataclasses import dataclass, field, fields
+from enum import IntEnum, StrEnum
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,15 @@ class EventKind(StrEnum):
     USER = "user"
 
 
+class Feature(IntEnum):
+    """What a body touches with: its surface there is this, grown by a radius, or the circle around a disk."""
+
+    POINT = 0
+    EDGE = 1
+    FACE = 2
+    RIM = 3
+
+
 @dataclass(frozen=True, eq=False)
 class ContactPatch:
     """Contacts of one event, in a fixed order (body pair, then position in the pair's manifold).
@@ -32,7 +41,10 @@ class ContactPatch:
     point : (nc, 3) [m], world
     normal, tangent, tangent2 : (nc, 3), right-handed unit frame, world
     gap : (nc,) [m], signed distance
-    core_point : (nc,), which core point of the first body touches a half-space, else -1
+    feature : (nc, 2), the `Feature` of each body that touches
+    feature_index : (nc, 2), which point, edge or face of its collision shape that is, -1 where it has no number
+    along : (nc, 2, 3), unit direction of an edge or axis of a rim, world; zero for points and faces
+    radius : (nc, 2) [m], by which the surface is away from that point, edge or face; of a rim, its own radius
     """
 
     bodies: NDArray[np.int64]
@@ -41,22 +53,22 @@ class ContactPatch:
     tangent: Array
     tangent2: Array
     gap: Array
-    core_point: NDArray[np.int64]
+    feature: NDArray[np.int64]
+    feature_index: NDArray[np.int64]
+    along: Array
+    radius: Array
 
     def __len__(self) -> int:
         return len(self.gap)
 
     def chosen(self, which: Any) -> "ContactPatch":
         """The contacts that an index array or mask selects."""
-        return ContactPatch(
-            self.bodies[which],
-            self.point[which],
-            self.normal[which],
-            self.tangent[which],
-            self.tangent2[which],
-            self.gap[which],
-            self.core_point[which],
-        )
+        return ContactPatch(*(getattr(self, field.name)[which] for field in fields(self)))
+
+    @classmethod
+    def joined(cls, parts: list["ContactPatch"]) -> "ContactPatch":
+        """The contacts of at least one patch, one after the other."""
+        return cls(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from ..impact_laws import ImpactOutcome, ImpactProblem, ImpactStatus
 from .event import ContactPatch, Event, EventKind
 from .trajectory import RunStatus, Trajectory
 
-_VERSION = 1
+_VERSION = 2
 _KINDS = list(EventKind)
 _EVENTS_PER_FLUSH = 64
 
@@ -44,7 +44,10 @@ _LAYOUT: dict[str, tuple[Any, tuple[int, ...], str]] = {
     "contact/point": ("f8", (3,), "m world"),
     "contact/frame": ("f8", (3, 3), "normal, tangent, tangent2; world"),
     "contact/gap": ("f8", (), "m"),
-    "contact/core_point": ("i4", (), "index of the core point on a half-space, else -1"),
+    "contact/feature": ("i1", (2,), "what each body touches with: 0 point, 1 edge, 2 face, 3 rim"),
+    "contact/feature_index": ("i4", (2,), "number of that feature in the body's shape, else -1"),
+    "contact/along": ("f8", (2, 3), "direction of an edge, axis of a rim, else zero; world axes"),
+    "contact/radius": ("f8", (2,), "m, by which the surface is away from that feature; of a rim, its own"),
     "problem/W": ("f8", (), "1/kg, Delassus matrices, row by row"),
     "problem/velocity": ("f8", (), "m/s, contact velocities before"),
     "problem/friction": ("f8", (), "1"),
@@ -167,7 +170,8 @@ class Recorder:
         frames = [np.stack([p.normal, p.tangent, p.tangent2], axis=1) for p in patches]
         self._append("contact/frame", np.concatenate(frames))
         self._append("contact/gap", np.concatenate([p.gap for p in patches]))
-        self._append("contact/core_point", np.concatenate([p.core_point for p in patches]))
+        for name in ("feature", "feature_index", "along", "radius"):
+            self._append(f"contact/{name}", np.concatenate([getattr(p, name) for p in patches]))
         solved = [(e.problem, e.outcome) for e in events if e.problem is not None and e.outcome is not None]
         if solved:
             self._append("problem/W", np.concatenate([p.W.ravel() for p, _ in solved]))
@@ -328,7 +332,7 @@ def _read_events(
     kinds = json.loads(file["event/kind"].attrs["kinds"])
     patch = {
         name: _Reader(file[f"contact/{name}"][:contacts])
-        for name in ("bodies", "point", "frame", "gap", "core_point")
+        for name in ("bodies", "point", "frame", "gap", "feature", "feature_index", "along", "radius")
     }
     problem = {name: _Reader(file[f"problem/{name}"][()]) for name in ("velocity", "friction", "restitution")}
     delassus, path, text = _Reader(inertias), _Reader(paths), _Reader(file["text"][()])
@@ -342,7 +346,10 @@ def _read_events(
             frame[:, 1],
             frame[:, 2],
             patch["gap"].take(nc),
-            patch["core_point"].take(nc).astype(np.int64),
+            patch["feature"].take(nc).astype(np.int64),
+            patch["feature_index"].take(nc).astype(np.int64),
+            patch["along"].take(nc),
+            patch["radius"].take(nc),
         )
         words = cast(dict[str, Any], json.loads(text.take(int(head["text"][k])).tobytes()))
         asked = answered = None

@@ -470,17 +470,17 @@ class Simulator:
                     jacobian, _, velocity, _ = contact_jacobian(self.model, part, states)
                     part = part.chosen((jacobian @ velocity)[0::3] <= LASTING_SPEED)
                 parts.append(part)
-            patch = _joined([part for part in parts if len(part)])
-            if patch is not None:
-                patches.append(patch)
+            parts = [part for part in parts if len(part)]
+            if parts:
+                patches.append(ContactPatch.joined(parts))
         return patches
 
     def _hold(self, island: _Island) -> None:
         """Points and pairs whose gaps the contact mode keeps at zero are not looked for as impacts."""
         patch = island.motion.mode.held
-        for (a, b), point in zip(patch.bodies, patch.core_point, strict=True):
+        for (a, b), (point, _) in zip(patch.bodies, patch.feature_index, strict=True):
             pair = (int(a), int(b))
-            if point >= 0:
+            if self.model.planes[pair[1]] is not None:
                 shape = self.model.shapes[pair[0]]
                 assert shape is not None
                 mask = island.held_points.setdefault(pair, np.zeros(len(shape.points), dtype=bool))
@@ -724,10 +724,3 @@ def _stays_positive(value: float, rate: float, half_curvature: float) -> bool:
     if value <= 0.0 or half_curvature < 0.0 or (half_curvature == 0.0 and rate < 0.0):
         return False
     return rate >= 0.0 or rate * rate < 4.0 * half_curvature * value
-
-
-def _joined(parts: list[ContactPatch]) -> ContactPatch | None:
-    if not parts:
-        return None
-    names = ("bodies", "point", "normal", "tangent", "tangent2", "gap", "core_point")
-    return ContactPatch(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
