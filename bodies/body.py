@@ -11,6 +11,9 @@ from .material import Material
 from .shapes import HalfSpace, Shape
 from .tolerances import INERTIA_RELATIVE, ORIENTATION_NORM, ORIENTATION_ROUNDING
 
+ALL_GROUPS = 2**63 - 1
+"""The collision mask that lets a body meet every collision group: all 63 bits."""
+
 
 @dataclass(frozen=True, eq=False)
 class Body:
@@ -22,6 +25,14 @@ class Body:
 
     ``position`` (3,) [m] of the centre of mass, ``velocity`` (3,) [m/s] and ``angular_velocity`` (3,) [rad/s]
     are in the world frame; ``orientation`` (4,) is the unit quaternion (w, x, y, z) from body to world.
+    ``collision_group`` and ``collision_mask`` are sets of up to 63 groups, one a bit: the groups the body is in
+    and the groups it meets. Two bodies can collide only if each is in a group that the other meets
+    (``a.collision_group & b.collision_mask`` and the other way round; see ``Scene.collides``). By default
+    every body is in group 1 and meets all.
+
+    A ``sensor`` notices the bodies that touch it and pushes none: it passes through everything. Unless it is
+    fixed it flies freely, and needs a mass as every body that can move.
+
     All arrays are read-only. Raises ValueError or TypeError that names the field.
     """
 
@@ -37,6 +48,9 @@ class Body:
     material: Material = field(default_factory=Material)
     fixed: bool = False
     name: str | None = None
+    collision_group: int = 1
+    collision_mask: int = ALL_GROUPS
+    sensor: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.shape, Shape):
@@ -46,7 +60,10 @@ class Body:
         if self.name is not None and (not isinstance(self.name, str) or not self.name.strip()):
             raise TypeError(f"name: expected a text that is not empty, got {self.name!r}")
         assign = object.__setattr__
-        assign(self, "fixed", checks.flag("fixed", self.fixed))
+        for name in ("fixed", "sensor"):
+            assign(self, name, checks.flag(name, getattr(self, name)))
+        for name in ("collision_group", "collision_mask"):
+            assign(self, name, checks.whole(name, getattr(self, name), ALL_GROUPS))
         for name in ("position", "velocity", "angular_velocity"):
             assign(self, name, checks.array(name, getattr(self, name), (3,)))
         assign(self, "orientation", _unit_quaternion(self.orientation))

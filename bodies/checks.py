@@ -21,6 +21,15 @@ def number(field: str, value: Any, *, minimum: float = -math.inf, above: float |
     return result
 
 
+def whole(field: str, value: Any, maximum: int) -> int:
+    """A whole number from 0 to ``maximum`` as int."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
+        raise TypeError(f"{field}: expected a whole number, got {_shown(value)}")
+    if not 0 <= value <= maximum:
+        raise ValueError(f"{field}: expected a whole number from 0 to {_power(maximum)}, got {int(value)}")
+    return int(value)
+
+
 def array(field: str, value: Any, shape: tuple[int | None, ...]) -> np.ndarray:
     """A read-only float64 copy of ``value`` with the given shape (None: any length) and finite entries."""
     expected = "(" + ", ".join("n" if length is None else str(length) for length in shape) + ")"
@@ -48,6 +57,12 @@ def flag(field: str, value: Any) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"{field}: expected True or False, got {_shown(value)}")
     return bool(value)
+
+
+def _power(value: int) -> str:
+    """A number, written as 2^k - 1 where it is one of many digits."""
+    bits = (value + 1).bit_length() - 1
+    return f"2^{bits} - 1" if bits >= 16 and value + 1 == 1 << bits else str(value)
 
 
 def _shown(value: Any) -> str:

@@ -1,10 +1,11 @@
 """Convex polyhedra with merged faces, and exact volume integrals of closed triangle meshes."""
 
 from collections import defaultdict
+from typing import Any
 
 import numpy as np
 
-from .tolerances import COPLANAR_DISTANCE, FLAT_THICKNESS, MERGE_DISTANCE
+from .tolerances import COPLANAR_DISTANCE, FLAT_THICKNESS, MERGE_DISTANCE, VOLUME_ROUNDING
 
 
 def convex_polyhedron(points: np.ndarray, name: str) -> tuple[np.ndarray, list[np.ndarray]]:
@@ -13,6 +14,38 @@ def convex_polyhedron(points: np.ndarray, name: str) -> tuple[np.ndarray, list[n
     Faces are index arrays into the corners, counter-clockwise seen from outside; coplanar triangles are one
     face. ``name`` begins the message of the ValueError raised for points that enclose no volume.
     """
+    scaled, hull, size, center = _scaled_hull(points, name)
+    for tolerance in (COPLANAR_DISTANCE, 0.0):
+        polygons = _merged_faces(scaled, hull, tolerance)
+        kept, polygons = _renumbered(polygons)
+        corners = scaled[kept]
+        try:
+            check_polyhedron(corners, polygons)
+        except ValueError:
+            continue
+        return corners * size + center, polygons
+    raise ValueError(
+        f"{name} has no convex hull that can be told from rounding: remove near-duplicate points"
+    )
+
+
+def hull_triangles(points: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices (V, 3) and outward triangles (F, 3) of the convex hull of points (n, 3), faces not merged.
+
+    Much faster than ``convex_polyhedron`` for thousands of faces, and enough for a volume. ``name`` as there.
+    """
+    scaled, hull, size, center = _scaled_hull(points, name)
+    used, triangles = np.unique(hull.simplices, return_inverse=True)
+    triangles = triangles.reshape(-1, 3).astype(np.int64)
+    corners = scaled[hull.simplices]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    inward = np.einsum("ij,ij->i", normals, hull.equations[:, :3]) < 0.0
+    triangles[inward] = triangles[inward, ::-1]
+    return scaled[used] * size + center, triangles
+
+
+def _scaled_hull(points: np.ndarray, name: str) -> tuple[np.ndarray, Any, float, np.ndarray]:
+    """Distinct points about their mean in units of their size, Qhull's hull of them, size and mean."""
     from scipy.spatial import ConvexHull, QhullError
 
     points = np.unique(points + 0.0, axis=0)
@@ -31,18 +64,7 @@ def convex_polyhedron(points: np.ndarray, name: str) -> tuple[np.ndarray, list[n
     except QhullError as error:
         reason = str(error).strip().splitlines()[0]
         raise ValueError(f"{name} has no convex hull that can be computed ({reason})") from None
-    for tolerance in (COPLANAR_DISTANCE, 0.0):
-        polygons = _merged_faces(scaled, hull, tolerance)
-        kept, polygons = _renumbered(polygons)
-        corners = scaled[kept]
-        try:
-            check_polyhedron(corners, polygons)
-        except ValueError:
-            continue
-        return corners * size + center, polygons
-    raise ValueError(
-        f"{name} has no convex hull that can be told from rounding: remove near-duplicate points"
-    )
+    return scaled, hull, size, center
 
 
 def check_polyhedron(corners: np.ndarray, polygons: list[np.ndarray]) -> None:
@@ -136,6 +158,59 @@ def solid_problem(triangles: np.ndarray) -> str | None:
     if np.bincount(balance.reshape(-1), weights=np.where(forward, 1.0, -1.0)).any():
         return "is wound inconsistently: neighbouring faces disagree about the outside"
     return None
+
+
+def enclosure_problem(vertices: np.ndarray, triangles: np.ndarray) -> str | None:
+    """Why a mesh does not enclose a solid with all of its surface wound outward; None if it does."""
+    return solid_problem(triangles) or orientation_problem(vertices, triangles)
+
+
+def orientation_problem(vertices: np.ndarray, triangles: np.ndarray) -> str | None:
+    """Why a mesh without ``solid_problem`` is not wound outward, to follow its name; None if it is.
+
+    Of parts that share no edge, one may be inside out if it lies inside the others: it then bounds a cavity.
+    """
+    volume = integrals(vertices, triangles)[0]
+    if not volume > 0.0:
+        return f"is inside out or has no volume (signed volume {volume:g})"
+    part = _parts(triangles)
+    corners = vertices[triangles] - vertices.mean(axis=0)
+    volumes = np.einsum("ij,ij->i", corners[:, 0], np.cross(corners[:, 1], corners[:, 2])) / 6.0
+    allowed = VOLUME_ROUNDING * np.bincount(part, weights=np.abs(volumes))
+    signed = np.bincount(part, weights=volumes)
+    for inverted in np.flatnonzero(signed < -allowed):
+        own = part == inverted
+        areas = np.linalg.norm(np.cross(*(corners[own, k] - corners[own, 0] for k in (1, 2))), axis=1)
+        place = corners[own][np.argmax(areas)].mean(axis=0)
+        # A quarter, since a cavity may touch the surface: there the others wind half around the place.
+        if _winding(place, corners[~own]) < 0.25:
+            return f"has a part that is inside out (signed volume {signed[inverted]:g})"
+    return None
+
+
+def _parts(triangles: np.ndarray) -> np.ndarray:
+    """Number (F,) of the part each triangle belongs to; triangles that share an edge are of one part."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    edges = np.sort(triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1)
+    edge = np.unique(edges, axis=0, return_inverse=True)[1].reshape(-1)
+    count = len(triangles)
+    links = (np.repeat(np.arange(count), 3), count + edge)
+    size = count + int(edge.max()) + 1
+    graph = coo_array((np.ones(len(edge)), links), shape=(size, size))
+    return connected_components(graph, directed=False)[1][:count]
+
+
+def _winding(point: np.ndarray, corners: np.ndarray) -> float:
+    """How often triangles (F, 3 corners, 3) wind around a point (3,): 1 inside a solid, 0 outside."""
+    a, b, c = np.moveaxis(corners - point, 1, 0)
+    la, lb, lc = (np.linalg.norm(side, axis=1) for side in (a, b, c))
+    above = np.einsum("ij,ij->i", a, np.cross(b, c))
+    below = la * lb * lc
+    for first, second, length in ((a, b, lc), (b, c, la), (c, a, lb)):
+        below += np.einsum("ij,ij->i", first, second) * length
+    return float(np.arctan2(above, below).sum()) / (2.0 * np.pi)
 
 
 def _without_near_duplicates(points: np.ndarray) -> np.ndarray:

@@ -34,8 +34,8 @@ def load_mesh(path: str | Path) -> tuple[np.ndarray, np.ndarray]:
     """Vertices (V, 3) in the file's own unit and triangles (F, 3) of a mesh file.
 
     All parts of a scene are placed by their transforms and joined; vertices at one position are one vertex,
-    and triangles that collapse by this are dropped. Formats: STL, OBJ, PLY, OFF, GLB, GLTF, told by the
-    file's ending. Raises FileFormatError.
+    triangles that collapse by this are dropped, and a triangle that is there twice is kept once. Formats:
+    STL, OBJ, PLY, OFF, GLB, GLTF, told by the file's ending. Raises FileFormatError.
     """
     if not isinstance(path, str | PathLike):
         raise TypeError(f"path: expected a file's path, got {type(path).__name__}")
@@ -133,7 +133,11 @@ def _decodable(content: bytes, ending: str) -> bytes:
 
 
 def merge_vertices(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Unite vertices closer than MERGE_DISTANCE of the mesh's size; drop unused ones and collapsed faces."""
+    """Unite vertices closer than MERGE_DISTANCE of the mesh's size; drop unused ones, collapsed faces and repeats.
+
+    A repeat has the corners of an earlier face in the same sense of rotation. The surface is the same
+    without it, while a volume would count it twice.
+    """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
     from scipy.spatial import cKDTree
@@ -151,5 +155,9 @@ def merge_vertices(vertices: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray,
         _, first, group = np.unique(group, return_index=True, return_inverse=True)
         vertices, faces = vertices[first], group.reshape(-1)[faces]
     distinct = (faces[:, 0] != faces[:, 1]) & (faces[:, 1] != faces[:, 2]) & (faces[:, 2] != faces[:, 0])
-    used, faces = np.unique(faces[distinct], return_inverse=True)
+    faces = faces[distinct]
+    first_corner = np.argmin(faces, axis=1, keepdims=True)
+    rotated = np.take_along_axis(faces, (first_corner + np.arange(3)) % 3, axis=1)
+    faces = faces[np.sort(np.unique(rotated, axis=0, return_index=True)[1])]
+    used, faces = np.unique(faces, return_inverse=True)
     return vertices[used], faces.reshape(-1, 3)

@@ -1,4 +1,4 @@
-"""The scene: bodies, gravity, and the materials of pairs."""
+"""The scene: bodies, gravity, the materials of pairs, and which pairs can collide."""
 
 import copy
 from itertools import count
@@ -20,7 +20,7 @@ _NAME_STEMS = {
     ConvexMesh: "convex-mesh",
     Mesh: "mesh",
 }
-_DESCRIPTION_VERSION = 1
+_DESCRIPTION_VERSION = 2
 
 
 class Scene:
@@ -33,6 +33,7 @@ class Scene:
         self._index_of_name: dict[str, int] = {}
         self._numbered: dict[str, int] = {}
         self._pair_materials: dict[tuple[int, int], Material] = {}
+        self._disabled_pairs: set[tuple[int, int]] = set()
 
     @property
     def bodies(self) -> tuple[Body, ...]:
@@ -43,6 +44,11 @@ class Scene:
     def has_pair_materials(self) -> bool:
         """Whether some pair of bodies has a material of its own."""
         return bool(self._pair_materials)
+
+    @property
+    def disabled_pairs(self) -> tuple[tuple[int, int], ...]:
+        """Pairs (i, j), i < j, of bodies given to ``disable_collision``, in rising order."""
+        return tuple(sorted(self._disabled_pairs))
 
     def __len__(self) -> int:
         return len(self._bodies)
@@ -96,16 +102,34 @@ class Scene:
         """Let contacts between two bodies have this material instead of the mean of theirs."""
         if not isinstance(material, Material):
             raise TypeError(f"material: expected a Material, got {type(material).__name__}")
-        i, j = sorted((self.index(first), self.index(second)))
-        if i == j:
-            raise ValueError("second: expected another body than the first, got the same one")
-        self._pair_materials[i, j] = material
+        self._pair_materials[self._pair(first, second)] = material
 
     def pair_material(self, i: Body | str | int, j: Body | str | int) -> Material:
         """Material of contacts between two bodies."""
         first, second = sorted((self.index(i), self.index(j)))
         override = self._pair_materials.get((first, second))
         return override or combine(self._bodies[first].material, self._bodies[second].material)
+
+    def disable_collision(self, first: Body | str | int, second: Body | str | int) -> None:
+        """Let two bodies pass through each other, unnoticed also where one of them is a sensor."""
+        self._disabled_pairs.add(self._pair(first, second))
+
+    def collides(self, i: Body | str | int, j: Body | str | int) -> bool:
+        """Whether the collision groups, masks and disabled pairs let two bodies meet.
+
+        A sensor meets others like any body, and pushes none. No body meets itself.
+        """
+        first, second = sorted((self.index(i), self.index(j)))
+        if first == second or (first, second) in self._disabled_pairs:
+            return False
+        a, b = self._bodies[first], self._bodies[second]
+        return bool(a.collision_group & b.collision_mask and b.collision_group & a.collision_mask)
+
+    def _pair(self, first: Body | str | int, second: Body | str | int) -> tuple[int, int]:
+        i, j = sorted((self.index(first), self.index(second)))
+        if i == j:
+            raise ValueError("second: expected another body than the first, got the same one")
+        return i, j
 
     def describe(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """All of the scene as JSON-able data and arrays (the meshes'); ``from_description`` is the inverse.
@@ -134,6 +158,9 @@ class Scene:
                     "velocity": body.velocity.tolist(),
                     "angular_velocity": body.angular_velocity.tolist(),
                     "material": _describe_material(body.material),
+                    "collision_group": body.collision_group,
+                    "collision_mask": body.collision_mask,
+                    "sensor": body.sensor,
                 }
             )
         meta = {
@@ -145,6 +172,7 @@ class Scene:
                 {"bodies": list(pair), "material": _describe_material(material)}
                 for pair, material in sorted(self._pair_materials.items())
             ],
+            "disabled_pairs": [list(pair) for pair in self.disabled_pairs],
         }
         return meta, arrays
 
@@ -162,6 +190,8 @@ class Scene:
             for entry in meta["pair_materials"]:
                 first, second = entry["bodies"]
                 scene.set_pair_material(first, second, Material(**entry["material"]))
+            for first, second in meta["disabled_pairs"]:
+                scene.disable_collision(first, second)
         except (KeyError, IndexError, TypeError, AttributeError) as error:
             raise ValueError(
                 f"scene description: an entry is missing or malformed ({type(error).__name__}: {error})"
@@ -171,6 +201,13 @@ class Scene:
 
 def _describe_material(material: Material) -> dict[str, float]:
     return {"friction": material.friction, "restitution": material.restitution}
+
+
+def _describe_mass_properties(properties: MassProperties | None) -> dict[str, Any] | None:
+    """Mass and inertia; the centre of mass is the shape's."""
+    if properties is None:
+        return None
+    return {"mass": properties.mass, "inertia": properties.inertia.tolist()}
 
 
 def _restored_body(entry: dict[str, Any], shapes: list[Shape]) -> Body:
@@ -185,6 +222,9 @@ def _restored_body(entry: dict[str, Any], shapes: list[Shape]) -> Body:
         material=Material(**entry["material"]),
         fixed=entry["fixed"],
         name=entry["name"],
+        collision_group=entry["collision_group"],
+        collision_mask=entry["collision_mask"],
+        sensor=entry["sensor"],
     )
     if entry["density"] is not None:
         # Mass and inertia came as written, since a newer numpy may round their sums differently.
@@ -212,12 +252,12 @@ def _describe_shape(shape: Shape, key: str, arrays: dict[str, np.ndarray]) -> di
         case Mesh():
             arrays[f"{key}_vertices"] = shape.vertices
             arrays[f"{key}_triangles"] = shape.triangles
-            given = shape.given_mass_properties
             return {
                 "kind": "mesh",
                 "arrays": key,
                 "center_of_mass": shape.center_of_mass.tolist(),
-                "given": None if given is None else {"mass": given.mass, "inertia": given.inertia.tolist()},
+                "given": _describe_mass_properties(shape.given_mass_properties),
+                "hull": _describe_mass_properties(shape.hull_mass_properties),
             }
     raise TypeError(f"shape: {type(shape).__name__} cannot be written to a description")
 
@@ -242,7 +282,9 @@ def _restored_shape(entry: dict[str, Any], arrays: dict[str, np.ndarray]) -> Sha
             return ConvexMesh.restored(arrays[f"{key}_vertices"], polygons, entry["center_of_mass"])
         case "mesh":
             key, center = entry["arrays"], entry["center_of_mass"]
-            given = entry["given"]
-            properties = None if given is None else MassProperties(given["mass"], given["inertia"], center)
-            return Mesh.restored(arrays[f"{key}_vertices"], arrays[f"{key}_triangles"], center, properties)
+            given, hull = (
+                None if kept is None else MassProperties(kept["mass"], kept["inertia"], center)
+                for kept in (entry["given"], entry["hull"])
+            )
+            return Mesh.restored(arrays[f"{key}_vertices"], arrays[f"{key}_triangles"], center, given, hull)
     raise ValueError(f"scene description: unknown shape kind {kind!r}")

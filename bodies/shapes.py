@@ -13,12 +13,15 @@ import math
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
 from . import checks, hull
 from .mesh_files import load_mesh, merge_vertices
+
+if TYPE_CHECKING:
+    from .decomposition import Decomposition
 
 SURFACE_SEGMENTS = 48
 """Straight pieces to a full circle in the surface of a curved shape."""
@@ -358,18 +361,38 @@ class ConvexMesh(_ArrayShape):
 class Mesh(_ArrayShape):
     """A triangle mesh: a trimesh object, a file, or (vertices (V, 3), faces (F, 3)) [m].
 
-    A closed mesh has exact mass properties; parts that overlap count twice. An open one needs
-    ``mass_properties``, in the mesh's coordinates. ``vertices`` are kept relative to the centre of mass,
-    ``center_of_mass`` (3,) is that centre in the coordinates given. Raises ValueError for an open mesh
-    without mass properties or one that is wound inconsistently or inside out, FileFormatError for a file
-    that cannot be used.
+    Its surface is its true triangles, whatever its mass comes from, which ``mass_from`` chooses:
+
+    - "surface", the default: the uniform solid that a closed mesh encloses, exactly; parts that overlap count
+      twice.
+    - "hull": the uniform solid of the convex hull. The mesh may be open, and wound in any way.
+
+    Or give ``mass_properties``, in the mesh's coordinates; the attribute ``mass_from`` is then "given", and a
+    body needs a mass, not a density.
+
+    ``vertices`` (V, 3) are kept relative to the centre of mass, ``center_of_mass`` (3,) is that centre in the
+    coordinates given. Vertices at one position are one vertex, a triangle given twice counts once, and one
+    whose corners coincide is dropped; other triangles without area stay, since the surface would not close
+    without them. ``closed`` says whether ``triangles`` (F, 3) enclose a solid, all wound outward (cavities
+    towards their inside).
+
+    Raises ValueError for mass from the surface of a mesh that is not closed, mass from a hull without volume,
+    or both ``mass_from`` and ``mass_properties``; FileFormatError for a file that cannot be used.
     """
 
     vertices: np.ndarray
     triangles: np.ndarray
     closed: bool
+    mass_from: str
+    hull_mass_properties: MassProperties | None
 
-    def __init__(self, source: Any, mass_properties: MassProperties | None = None) -> None:
+    def __init__(
+        self,
+        source: Any,
+        mass_properties: MassProperties | None = None,
+        *,
+        mass_from: Literal["surface", "hull"] | None = None,
+    ) -> None:
         name = "mesh"
         if isinstance(source, str | PathLike):
             name = str(source)
@@ -384,23 +407,23 @@ class Mesh(_ArrayShape):
             )
         if mass_properties is not None and not isinstance(mass_properties, MassProperties):
             raise TypeError(f"mass_properties: expected MassProperties, got {type(mass_properties).__name__}")
+        if mass_from is not None and not (isinstance(mass_from, str) and mass_from in ("surface", "hull")):
+            raise ValueError(f"mass_from: expected 'surface' or 'hull', got {mass_from!r}")
+        if mass_from is not None and mass_properties is not None:
+            raise ValueError("mass_from, mass_properties: expected at most one of the two, got both")
         if mass_properties is not None:
             center = mass_properties.center_of_mass
-            self._set(vertices - center, triangles, center, mass_properties)
-            return
-        problem = hull.solid_problem(triangles)
-        if problem:
-            raise ValueError(
-                f"{name} {problem}, so it encloses no well-defined volume: "
-                "use ConvexMesh for its convex hull, or give mass_properties"
-            )
-        volume, center, _ = hull.integrals(vertices, triangles)
-        if volume <= 0.0:
-            raise ValueError(
-                f"{name} is inside out or has no volume (signed volume {volume:g}): reverse its faces, "
-                "use ConvexMesh for its convex hull, or give mass_properties"
-            )
-        self._set(vertices - center, triangles, center, None)
+            self._set(vertices - center, triangles, center, given=mass_properties)
+        elif mass_from == "hull":
+            properties = _hull_mass_properties(vertices, name)
+            center = properties.center_of_mass
+            self._set(vertices - center, triangles, center, from_hull=properties)
+        else:
+            _check_closed(triangles, name)
+            center = hull.integrals(vertices, triangles)[1]
+            vertices = vertices - center
+            _check_outward(vertices, triangles, name)
+            self._set(vertices, triangles, center)
 
     @classmethod
     def restored(
@@ -409,14 +432,23 @@ class Mesh(_ArrayShape):
         triangles: np.ndarray,
         center_of_mass: np.ndarray,
         given: MassProperties | None = None,
+        from_hull: MassProperties | None = None,
     ) -> Self:
-        """A mesh from its own attributes, bit for bit."""
+        """A mesh from its own attributes, bit for bit.
+
+        ``given`` and ``from_hull`` are its ``given_mass_properties`` and ``hull_mass_properties``, of which
+        one at least is None. ValueError if they do not describe a mesh.
+        """
+        if given is not None and from_hull is not None:
+            raise ValueError("given, from_hull: expected at most one of the two, got both")
         vertices = checks.array("vertices", vertices, (None, 3))
         triangles = _checked_triangles(triangles, len(vertices))
-        if given is None and hull.solid_problem(triangles):
-            raise ValueError(f"mesh {hull.solid_problem(triangles)} and has no mass properties")
+        if given is None and from_hull is None:
+            _check_closed(triangles, "mesh")
+            _check_outward(vertices, triangles, "mesh")
         shape = cls.__new__(cls)
-        shape._set(vertices, triangles, checks.array("center_of_mass", center_of_mass, (3,)), given)
+        center = checks.array("center_of_mass", center_of_mass, (3,))
+        shape._set(vertices, triangles, center, given=given, from_hull=from_hull)
         return shape
 
     def _set(
@@ -424,26 +456,34 @@ class Mesh(_ArrayShape):
         vertices: np.ndarray,
         triangles: np.ndarray,
         center: np.ndarray,
-        given: MassProperties | None,
+        given: MassProperties | None = None,
+        from_hull: MassProperties | None = None,
     ) -> None:
         assign = object.__setattr__
         assign(self, "vertices", _read_only(vertices))
         assign(self, "triangles", _read_only(triangles))
         assign(self, "_center_of_mass", _read_only(center))
-        assign(self, "closed", hull.solid_problem(triangles) is None)
+        assign(self, "closed", hull.enclosure_problem(vertices, triangles) is None)
+        assign(self, "mass_from", "given" if given else "hull" if from_hull else "surface")
         assign(self, "given_mass_properties", given)
+        # Of density one. Kept rather than found again, since another version of Qhull may round differently.
+        assign(self, "hull_mass_properties", from_hull)
         if given is None:
-            volume, _, inertia = hull.integrals(vertices, triangles)
+            if from_hull is None:
+                volume, _, inertia = hull.integrals(vertices, triangles)
+            else:
+                volume, inertia = from_hull.mass, from_hull.inertia
             assign(self, "_volume", volume)
             assign(self, "_inertia", _read_only(inertia / volume))
 
     def _content(self) -> tuple:
-        given = self.given_mass_properties
-        kept = None if given is None else (given.mass, given.inertia.tobytes())
+        properties = self.given_mass_properties or self.hull_mass_properties
+        kept = None if properties is None else (properties.mass, properties.inertia.tobytes())
         return (
             self.vertices.tobytes(),
             self.triangles.tobytes(),
             self.center_of_mass.tobytes(),
+            self.mass_from,
             kept,
         )
 
@@ -468,15 +508,57 @@ class Mesh(_ArrayShape):
     def surface(self) -> tuple[np.ndarray, np.ndarray]:
         return self.vertices, self.triangles
 
+    def decomposed(self, threshold: float = 0.05, seed: int = 0) -> "Decomposition":
+        """Convex parts that together are nearly this mesh, found by CoACD, and how far they are from it.
+
+        ``threshold`` is the concavity [1] up to which a part is left whole, from 0.01 to 1, where the mesh is
+        two across its longest side; smaller gives more parts. ``seed`` is a whole number below 2^32. Raises
+        ValueError for a mesh that is not closed, ImportError without the package coacd.
+        """
+        from .decomposition import decompose
+
+        return decompose(self, threshold, seed)
+
     def core(self) -> tuple[np.ndarray, float]:
         raise TypeError(
             "Mesh may be non-convex, so it has no convex core: use ConvexMesh for its convex hull"
         )
 
 
+_INSTEAD = (
+    "use ConvexMesh for its convex hull, give mass_from='hull' to take only its mass from there, "
+    "or give mass_properties"
+)
+
+
+def _check_closed(triangles: np.ndarray, name: str) -> None:
+    problem = hull.solid_problem(triangles)
+    if problem:
+        raise ValueError(f"{name} {problem}, so it encloses no well-defined volume: {_INSTEAD}")
+
+
+def _check_outward(vertices: np.ndarray, triangles: np.ndarray, name: str) -> None:
+    problem = hull.orientation_problem(vertices, triangles)
+    if problem:
+        raise ValueError(f"{name} {problem}: reverse its faces, {_INSTEAD}")
+
+
+def _hull_mass_properties(vertices: np.ndarray, name: str) -> MassProperties:
+    """Of the convex hull at density one, in the coordinates of the vertices."""
+    try:
+        corners, triangles = hull.hull_triangles(vertices, name)
+    except ValueError as error:
+        raise ValueError(f"mass_from: expected a mesh whose convex hull has a volume, but {error}") from None
+    volume, center, inertia = hull.integrals(corners, triangles)
+    return MassProperties(volume, inertia, center)
+
+
 def _checked_mesh(vertices: Any, faces: Any) -> tuple[np.ndarray, np.ndarray]:
     points = checks.array("vertices", vertices, (None, 3))
-    return merge_vertices(points, _checked_triangles(faces, len(points)))
+    merged, triangles = merge_vertices(points, _checked_triangles(faces, len(points)))
+    if len(triangles) == 0:
+        raise ValueError("faces: expected one at least whose three corners differ, got none")
+    return merged, triangles
 
 
 def _checked_triangles(faces: Any, count: int) -> np.ndarray:

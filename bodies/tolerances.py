@@ -21,6 +21,13 @@ Ten times COPLANAR_DISTANCE, so that the two sides of an accepted plate never me
 than that: the faces of very thin plates become ambiguous. Larger: real thin sheets are refused.
 """
 
+VOLUME_ROUNDING = 1e-12
+"""Relative to the sum of a part's unsigned tetrahedra. A signed volume smaller than this has no sign.
+
+Covers the rounding of such sums. Smaller: flat parts of a mesh, whose volume is zero, count as inside out by
+chance. Larger: small parts far from the others are never seen to be inside out.
+"""
+
 ORIENTATION_NORM = 1e-6
 """Without unit. A quaternion's length may differ from one by this much; it is then normalised.
 

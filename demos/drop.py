@@ -3,30 +3,34 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
-from ..bodies import Body, ConvexMesh, FileFormatError, HalfSpace, Material, Scene, load_mesh
-from ..bodies.hull import integrals, solid_problem
+from ..bodies import Body, ConvexMesh, FileFormatError, HalfSpace, Material, Mesh, Scene, load_mesh
+from ..bodies.hull import enclosure_problem, integrals
 
 DIAMETER = 0.2  # m, about the centre of mass, of a mesh that is rescaled
 DENSITY = 1000.0  # kg/m³
 FRICTION = 0.5
 LARGEST_SPIN = 3.0  # rad/s
 SPACING = 1.1  # distance of neighbours, in the sum of their bounding radii
-CONVEX_VOLUME = 1e-6  # share of the hull's volume that a convex mesh may miss by rounding
+CONVEX_ROUNDING = 1e-9  # of a hull's volume and, in its bounding radius, of its faces' places
+
+# The engine does not collide a Mesh yet: until it does, every mesh falls as its convex hull.
+_TRUE_TRIANGLES = True
 
 
 @dataclass(frozen=True)
 class DroppedMesh:
-    """A mesh file as it will fall: its convex hull, in metres.
+    """A mesh file as it will fall, in metres: its true triangles, or its convex hull if it is convex.
 
     scale : metres for one unit of the file
     remark : what kind of mesh the file holds, in a few words
     """
 
     path: Path
-    shape: ConvexMesh
+    shape: ConvexMesh | Mesh
     scale: float
     remark: str
 
@@ -35,28 +39,56 @@ class DroppedMesh:
         """Of the ball about the centre of mass that holds it [m]."""
         return 2.0 * self.shape.bounding_radius
 
+    @property
+    def used(self) -> str:
+        """One sentence: what its shape and its mass are."""
+        if isinstance(self.shape, ConvexMesh):
+            return "Shape and mass are those of the convex hull."
+        if self.shape.mass_from == "hull":
+            return "Shape is the true triangles, mass that of the convex hull."
+        return "Shape is the true triangles, mass that of the solid they enclose."
+
 
 def shipped_mesh() -> Path:
     """The mesh that comes with the package."""
     return Path(__file__).with_name("chipped_block.stl")
 
 
-def load_dropped_mesh(path: str | Path, scale: float | None = None) -> DroppedMesh:
-    """The convex hull of a mesh file times `scale`, by default such that it is DIAMETER across.
+def load_dropped_mesh(
+    path: str | Path, scale: float | None = None, mass_from: Literal["surface", "hull"] = "surface"
+) -> DroppedMesh:
+    """A mesh file times `scale`, by default such that it is DIAMETER across, with mass as `Mesh` has it.
 
-    Raises FileFormatError, also for a mesh without volume.
+    Raises FileFormatError, also for a mesh without volume and for mass from a surface that is not closed.
     """
+    if mass_from not in ("surface", "hull"):
+        raise ValueError(f"mass_from: expected 'surface' or 'hull', got {mass_from!r}")
     path = Path(path)
     vertices, triangles = load_mesh(path)
+    problem = enclosure_problem(vertices, triangles)
+    if _TRUE_TRIANGLES and problem and mass_from == "surface":
+        raise FileFormatError(
+            path,
+            f"{problem}, so it encloses no solid to take mass from: take it from its hull, --mass-from hull",
+        )
     try:
         hull = ConvexMesh(vertices)
-        factor = 0.5 * DIAMETER / hull.bounding_radius if scale is None else scale
-        shape = ConvexMesh(factor * vertices)
-    except FileFormatError:
-        raise
     except ValueError as error:
         raise FileFormatError(path, str(error).removeprefix("vertices ")) from None
-    return DroppedMesh(path, shape, factor, _kind(vertices, triangles, hull.volume))
+    convex = problem is None and _is_convex(vertices, triangles, hull)
+
+    def shape(factor: float) -> ConvexMesh | Mesh:
+        if convex or not _TRUE_TRIANGLES:
+            return ConvexMesh(factor * vertices)
+        return Mesh((factor * vertices, triangles), mass_from=mass_from)
+
+    try:
+        factor = 0.5 * DIAMETER / shape(1.0).bounding_radius if scale is None else scale
+        scaled = shape(factor)
+    except ValueError as error:
+        raise FileFormatError(path, f"cannot be used at this scale: {error}") from None
+    kind = problem or _kind(vertices, triangles, hull, convex)
+    return DroppedMesh(path, scaled, factor, f"{len(triangles)} triangles; {kind}")
 
 
 def drop_scene(
@@ -110,12 +142,27 @@ def _free_name(stem: str, taken: set[str]) -> str:
     return name
 
 
-def _kind(vertices: np.ndarray, triangles: np.ndarray, hull_volume: float) -> str:
-    problem = solid_problem(triangles)
-    if problem:
-        return f"{len(triangles)} triangles; {problem}"
-    volume = abs(integrals(vertices, triangles)[0])
-    share = volume / hull_volume
-    if share < 1.0 - CONVEX_VOLUME:
-        return f"{len(triangles)} triangles; closed, not convex: it fills {100.0 * share:.0f} % of its hull"
-    return f"{len(triangles)} triangles; closed and convex"
+def _is_convex(vertices: np.ndarray, triangles: np.ndarray, hull: ConvexMesh) -> bool:
+    """Whether a mesh that encloses a solid is the surface of its hull."""
+    # Volume alone would miss a deep slit too thin to have any, and vertices alone a notch between vertices that
+    # are all on the hull. CONVEX_ROUNDING is as exactly as the hull is known: coplanar faces were merged.
+    if abs(integrals(vertices, triangles)[0] - hull.volume) > CONVEX_ROUNDING * hull.volume:
+        return False
+    polygons, normals = hull.faces()
+    highest = np.full(len(vertices), -np.inf)
+    for polygon, normal in zip(polygons, normals, strict=True):
+        place = hull.vertices[polygon[0]] + hull.center_of_mass
+        np.maximum(highest, (vertices - place) @ normal, out=highest)
+    return bool((highest > -CONVEX_ROUNDING * hull.bounding_radius).all())
+
+
+def _kind(vertices: np.ndarray, triangles: np.ndarray, hull: ConvexMesh, convex: bool) -> str:
+    """What kind of solid a mesh encloses."""
+    if convex:
+        return "closed and convex"
+    share = 100.0 * integrals(vertices, triangles)[0] / hull.volume
+    if share > 100.5:
+        return f"closed, with parts that overlap: they add up to {share:.0f} % of its hull"
+    if share > 99.5:
+        return "closed, not quite convex: it fills nearly all of its hull"
+    return f"closed, not convex: it fills {share:.0f} % of its hull"

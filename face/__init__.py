@@ -12,11 +12,13 @@ __version__ = "0.1.0"
 _ROOM_OF_NAME = {
     **dict.fromkeys(
         (
+            "ALL_GROUPS",
             "Body",
             "Box",
             "Capsule",
             "ConvexMesh",
             "Cylinder",
+            "Decomposition",
             "FileFormatError",
             "HalfSpace",
             "MassProperties",

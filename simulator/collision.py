@@ -3,27 +3,31 @@
 Choice of method (measured candidates: sampling, conservative advancement on distances, root brackets): one
 quadratic that lies under every gap of a pair is advanced root by root. It can pass nothing, needs no
 bracket, and near an impact converges like Newton's method because the quadratic is then exact to second
-order. Directions come from separating axes where faces meet and from closest points elsewhere.
+order. Directions come from the axes that features define where bodies are near contact and from closest points
+elsewhere.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import kernels
-from .event import ContactPatch, Feature
+from . import convex_kernels, kernels, mesh_kernels, mesh_pairs
+from .collision_shape import CollisionShape
+from .event import ContactPatch
 from .state import Array, Model
-from .tolerances import CONTACT_GAP
+from .tolerances import CONTACT_GAP, SAME_PLACE
 
 Pair = tuple[int, int]
-_Contact = tuple[Pair, Array, Array, float, tuple[int, int], tuple[int, int], Array, tuple[float, float]]
 
 
 def collision_pairs(model: Model) -> list[Pair]:
-    """Pairs of bodies that can meet: at least one moves; a half-space is always the second."""
+    """Pairs of bodies that push each other when they meet, at least one of which moves; a half-space is second."""
     pairs = []
+    bodies, collides = model.scene.bodies, model.scene.collides
     for i in range(model.count):
         for j in range(i + 1, model.count):
-            if not (model.movable[i] or model.movable[j]):
+            if not (model.movable[i] or model.movable[j]) or bodies[i].sensor or bodies[j].sensor:
+                continue
+            if not collides(i, j):
                 continue
             pairs.append((j, i) if model.planes[i] is not None else (i, j))
     return pairs
@@ -36,50 +40,146 @@ def pair_size(model: Model, pair: Pair) -> float:
 
 
 def pair_gap(model: Model, pair: Pair, states: Array) -> tuple[Array, float]:
-    """Unit normal from the second body to the first and signed gap [m] of a pair."""
+    """Unit normal from the second body to the first and signed gap [m] of a pair.
+
+    Of distant pairs the gap is a lower bound, of a mesh that reaches into another body it is zero: see `overlap`.
+    """
     a, b = pair
-    shape = model.shapes[a]
-    assert shape is not None
-    points, _ = kernels.place_points(states[a], shape.points)
     plane = model.planes[b]
     if plane is not None:
         normal, offset = plane
-        return normal, float((points @ normal).min() - offset - shape.radius)
-    other = model.shapes[b]
-    assert other is not None
+        return normal, convex_kernels.half_space_gap(_shape(model, a), states[a], normal, offset)
     apart = float(np.linalg.norm(states[a, :3] - states[b, :3]))
     clear = apart - model.size[a] - model.size[b]
     if clear > 0.01 * apart:  # bounding spheres: a lower bound is all that a distant pair needs
         return (states[a, :3] - states[b, :3]) / apart, clear
-    others, _ = kernels.place_points(states[b], other.points)
-    return kernels.core_separation(
-        states[a], points, shape.normals, shape.edges, shape.radius,
-        states[b], others, other.normals, other.edges, other.radius, pair_size(model, pair),
+    if model.is_mesh[a] or model.is_mesh[b]:
+        return mesh_pairs.surface_distance(model.surface(a), model.surface(b), states[[a, b]])[:2]
+    return convex_kernels.pair_separation(
+        _shape(model, a), states[a], _shape(model, b), states[b], pair_size(model, pair)
+    )
+
+
+def overlap(model: Model, pair: Pair, states: Array) -> float:
+    """How deep two bodies reach into each other [m], 0 where they do not."""
+    a, b = pair
+    if model.planes[b] is None and (model.is_mesh[a] or model.is_mesh[b]):
+        if np.linalg.norm(states[a, :3] - states[b, :3]) >= model.size[a] + model.size[b]:
+            return 0.0
+        return mesh_pairs.overlap_depth(model.surface(a), model.surface(b), states[[a, b]])
+    return max(0.0, -pair_gap(model, pair, states)[1])
+
+
+def half_space_impact(
+    model: Model, pair: Pair, coefficients: Array, bounds: Array, span: float, ignored: NDArray[np.bool_]
+) -> tuple[float, int]:
+    """First time in [0, span] [s] of the first body's piece at which it meets its half-space: (time, point).
+
+    `ignored` marks core points that lasting contact holds. Time is inf and the point -1 where they do not meet;
+    point -2: the search did not end.
+    """
+    a, b = pair
+    plane = model.planes[b]
+    assert plane is not None
+    return convex_kernels.half_space_impact(
+        _shape(model, a), coefficients, span, bounds, ignored, *plane, pair_size(model, pair)
+    )
+
+
+def pair_impact(
+    model: Model,
+    pair: Pair,
+    pieces: tuple[Array, Array],
+    bounds: tuple[Array, Array],
+    ages: tuple[float, float],
+    span: float,
+    held: NDArray[np.int64] | None = None,
+) -> tuple[float, int]:
+    """First time in [0, span] [s] from now at which two bodies meet: (time, hit).
+
+    `pieces` are the coefficients of their motions, `ages` [s] how long ago these began. `held`: features that
+    lasting contact keeps together, as `held_features` tells. hit: 1, 0 where they do not meet (time inf), -2
+    where the search did not end.
+
+    Convex bodies that are apart are led by one axis (`convex_kernels`, several times faster). From contact on,
+    and for meshes, every pair of features is followed (`mesh_kernels`): one fixed axis cannot tell corners of a
+    turning face that come closer from the place of contact, which does not.
+    """
+    a, b = pair
+    size = pair_size(model, pair)
+    if not (model.is_mesh[a] or model.is_mesh[b]):
+        first, second = _shape(model, a), _shape(model, b)
+        here = np.array([kernels.evaluate_piece(piece, age) for piece, age in zip(pieces, ages, strict=True)])
+        by_axis = first.disk > 0.0 or second.disk > 0.0 or len(first.points) == len(second.points) == 1
+        if by_axis or (
+            held is None
+            and convex_kernels.pair_separation(first, here[0], second, here[1], size)[1] > CONTACT_GAP * size
+        ):
+            return convex_kernels.pair_impact(
+                first, pieces[0], bounds[0], second, pieces[1], bounds[1], *ages, span, size
+            )
+    surfaces = model.surface(a), model.surface(b)
+    here = np.array([kernels.evaluate_piece(piece, age) for piece, age in zip(pieces, ages, strict=True)])
+    known = mesh_pairs.known_contacts(*surfaces, here, CONTACT_GAP * size, size)
+    return mesh_kernels.mesh_impact(
+        surfaces[0], pieces[0], bounds[0], ages[0], surfaces[1], pieces[1], bounds[1], ages[1], span, size, known,
+        np.zeros((0, 3), dtype=np.int64) if held is None else held,
     )  # fmt: skip
+
+
+def held_features(model: Model, patch: ContactPatch, states: Array) -> NDArray[np.int64] | None:
+    """Pairs of features (k, 3) that touch where contacts of one pair of bodies are, None where it has no features.
+
+    Each is a kind of `mesh_kernels` and the numbers of the two features.
+    """
+    a, b = (int(body) for body in patch.bodies[0])
+    shapes = model.shapes[a], model.shapes[b]
+    if any(shape is None or shape.disk > 0.0 for shape in shapes):
+        return None
+    size = pair_size(model, (a, b))
+    rows = mesh_pairs.surface_contacts(
+        model.surface(a), model.surface(b), states[[a, b]], float(patch.gap.max()) + CONTACT_GAP * size
+    )
+    places = rows[:, 4:7] @ kernels.rotation_matrix(states[b, 3:7]).T + states[b, :3]
+    near = np.linalg.norm(places[:, None] - patch.point[None], axis=2) <= SAME_PLACE * size
+    return rows[near.any(axis=1), :3].astype(np.int64)
 
 
 def contact_patch(
     model: Model, pairs: list[Pair], states: Array, tolerance: float = CONTACT_GAP
 ) -> ContactPatch:
     """All contacts of the given pairs whose gap is within `tolerance` times the pair's size."""
-    rows: list[_Contact] = []
+    parts = []
     for pair in pairs:
-        rows.extend(_pair_contacts(model, pair, states, tolerance * pair_size(model, pair)))
-    count = len(rows)
-    normal = np.array([row[2] for row in rows]).reshape(count, 3)
-    tangent = tangents_of(normal)
-    return ContactPatch(
-        np.array([row[0] for row in rows], dtype=np.int64).reshape(count, 2),
-        np.array([row[1] for row in rows]).reshape(count, 3),
-        normal,
-        tangent,
-        np.cross(normal, tangent),
-        np.array([row[3] for row in rows]),
-        np.array([row[4] for row in rows], dtype=np.int64).reshape(count, 2),
-        np.array([row[5] for row in rows], dtype=np.int64).reshape(count, 2),
-        np.array([row[6] for row in rows]).reshape(count, 2, 3),
-        np.array([row[7] for row in rows], dtype=float).reshape(count, 2),
-    )
+        a, b = pair
+        within = tolerance * pair_size(model, pair)
+        shape, plane = _shape(model, a), model.planes[b]
+        if plane is not None:
+            found = convex_kernels.half_space_contacts(shape, states[a], *plane, within)
+        elif model.is_mesh[a] or model.is_mesh[b]:
+            found = mesh_pairs.contacts_between(
+                model.surface(a), model.surface(b), states[[a, b]], within, pair_size(model, pair)
+            )
+        else:
+            other = _shape(model, b)
+            found = convex_kernels.pair_contacts(
+                shape, states[a], other, states[b], pair_size(model, pair), within
+            )
+        point, normal, gap, feature, index, along, radius = found
+        tangent = tangents_of(normal)
+        bodies = np.tile(np.array([pair], dtype=np.int64), (len(gap), 1))
+        parts.append(
+            ContactPatch(
+                bodies, point, normal, tangent, np.cross(normal, tangent), gap, feature, index, along, radius
+            )
+        )
+    if not parts:
+        vectors, pairs_of = np.zeros((0, 3)), np.zeros((0, 2), dtype=np.int64)
+        nothing = np.zeros((0, 2, 3)), np.zeros((0, 2))
+        return ContactPatch(
+            pairs_of, vectors, vectors, vectors, vectors, np.zeros(0), pairs_of, pairs_of, *nothing
+        )
+    return parts[0] if len(parts) == 1 else ContactPatch.joined(parts)
 
 
 def tangents_of(normal: Array) -> Array:
@@ -89,123 +189,6 @@ def tangents_of(normal: Array) -> Array:
     tangent[np.arange(len(normal)), axis] = 1.0
     tangent -= np.sum(tangent * normal, axis=1)[:, None] * normal
     return tangent / np.linalg.norm(tangent, axis=1)[:, None]
-
-
-def _pair_contacts(model: Model, pair: Pair, states: Array, tolerance: float) -> list[_Contact]:
-    a, b = pair
-    shape = model.shapes[a]
-    assert shape is not None
-    plane = model.planes[b]
-    if plane is not None:
-        normal, offset = plane
-        points, _ = kernels.place_points(states[a], shape.points)
-        gaps = points @ normal - offset - shape.radius
-        touching = np.flatnonzero(gaps <= tolerance)
-        return [
-            (
-                pair,
-                points[j] - (shape.radius + gaps[j]) * normal,
-                normal,
-                float(gaps[j]),
-                (Feature.POINT, Feature.FACE),
-                (int(j), 0),
-                np.zeros((2, 3)),
-                (shape.radius, 0.0),
-            )
-            for j in touching
-        ]
-    normal, gap = pair_gap(model, pair, states)
-    if gap > tolerance:
-        return []
-    other = model.shapes[b]
-    assert other is not None
-    points, _ = kernels.place_points(states[a], shape.points)
-    others, _ = kernels.place_points(states[b], other.points)
-    along, along_other = points @ normal, others @ normal
-    low, high = along.min(), along_other.max()
-    face = points[along <= low + tolerance] - shape.radius * normal
-    other_face = others[along_other >= high - tolerance] + other.radius * normal
-    middle = 0.5 * (low - shape.radius + high + other.radius)
-    found = _common_corners(face, other_face, normal, max(tolerance, 1e-12 * pair_size(model, pair)))
-    found += (middle - found @ normal)[:, None] * normal
-    flat = len(shape.normals) or len(other.normals)
-    features = (Feature.POINT, Feature.FACE if flat else Feature.POINT)
-    radii = (shape.radius, other.radius)
-    return [(pair, point, normal, float(gap), features, (-1, -1), np.zeros((2, 3)), radii) for point in found]
-
-
-def _common_corners(face: Array, other: Array, normal: Array, tolerance: float) -> Array:
-    """Corners of the overlap of two touching features (point, edge or face each), seen along the normal."""
-    if len(face) == 1:
-        return face[:1].copy()
-    if len(other) == 1:
-        return other[:1].copy()
-    frame_x = tangents_of(normal[None, :])[0]
-    frame = np.stack([frame_x, np.cross(normal, frame_x)])
-    first, second = _convex_polygon(face @ frame.T), _convex_polygon(other @ frame.T)
-    if len(first) == 2 and len(second) == 2:
-        corners = _segment_overlap(first, second, tolerance)
-    elif len(first) == 2:
-        corners = _clipped(first, second, tolerance)
-    elif len(second) == 2:
-        corners = _clipped(second, first, tolerance)
-    else:
-        corners = _clipped(first, second, tolerance)
-    kept: list[Array] = []
-    for corner in corners:
-        if all(np.abs(corner - other_corner).max() > tolerance for other_corner in kept):
-            kept.append(corner)
-    if not kept:  # features that only graze each other: the middle of the closest corners
-        distance = np.linalg.norm(first[:, None] - second[None], axis=2)
-        i, j = np.unravel_index(np.argmin(distance), distance.shape)
-        kept = [0.5 * (first[i] + second[j])]
-    return np.array(kept) @ frame
-
-
-def _convex_polygon(points: Array) -> Array:
-    """Points of a feature in counter-clockwise order."""
-    if len(points) <= 2:
-        return points
-    center = points.mean(axis=0)
-    angle = np.arctan2(points[:, 1] - center[1], points[:, 0] - center[0])
-    return points[np.argsort(angle, kind="stable")]
-
-
-def _clipped(subject: Array, polygon: Array, tolerance: float) -> list[Array]:
-    """Corners of a segment or convex polygon clipped by a convex polygon (Sutherland and Hodgman)."""
-    corners = list(subject)
-    closed = len(subject) > 2
-    for start, end in zip(polygon, np.roll(polygon, -1, axis=0), strict=True):
-        edge = end - start
-        inward = np.array([-edge[1], edge[0]]) / np.hypot(*edge)
-        heights = [float((corner - start) @ inward) for corner in corners]
-        result: list[Array] = []
-        for k in range(len(corners)):
-            following = (k + 1) % len(corners)
-            here, there = heights[k], heights[following]
-            if here >= -tolerance:
-                result.append(corners[k])
-            if (closed or following) and min(here, there) < -tolerance and max(here, there) > tolerance:
-                result.append(corners[k] + here / (here - there) * (corners[following] - corners[k]))
-        corners = result
-        if not corners:
-            break
-    return corners
-
-
-def _segment_overlap(first: Array, second: Array, tolerance: float) -> list[Array]:
-    """Common points of two touching segments: two if they are parallel, else where they cross."""
-    d, e = first[1] - first[0], second[1] - second[0]
-    cross = d[0] * e[1] - d[1] * e[0]
-    between = second[0] - first[0]
-    if abs(cross) > 1e-9 * np.hypot(*d) * np.hypot(*e):
-        s = (between[0] * e[1] - between[1] * e[0]) / cross
-        return [first[0] + np.clip(s, 0.0, 1.0) * d]
-    s = np.sort((second - first[0]) @ d / (d @ d))
-    low, high = max(0.0, s[0]), min(1.0, s[1])
-    if high < low:
-        return []
-    return [first[0] + low * d, first[0] + high * d]
 
 
 def contact_jacobian(
@@ -238,3 +221,9 @@ def contact_jacobian(
                 jacobian[3 * c : 3 * c + 3, k : k + 3] = sign * frame
                 jacobian[3 * c : 3 * c + 3, k + 3 : k + 6] = sign * np.cross(arm, frame)
     return jacobian, inverse_mass, velocity, bodies
+
+
+def _shape(model: Model, body: int) -> CollisionShape:
+    shape = model.shapes[body]
+    assert shape is not None
+    return shape

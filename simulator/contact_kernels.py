@@ -1,11 +1,19 @@
 """Compiled kinematics, accelerations and steps of bodies that stay in contact.
 
-A contact has a *point* side P (core point `p`, body axes of P, grown by `radius`) and a *face* side F that
-carries the normal (body axes of F, or world axes where F is not among the moving bodies, index -1). Where
-both sides are round the normal is the line between the two core points instead. `ends` (nc, 3) holds P, F
-and whether both are round; `geometry` (nc, 14) holds p, radius, normal, tangent, f, radius of F, where `f` is
-a point of the face (or the core point of the round side F) in the axes that carry the normal. `inertias`
-(m, 19) holds inverse mass, inertia and inverse inertia (body axes) of the m moving bodies.
+A contact has a side P, a curve, and a side F, a curve or a face. A curve is a point, a straight line or a
+circle, and the surface is a radius away from it. The normal points from F to P. A face carries it; between
+curves it lies along the line through their closest points, or, where sharp curves cross each other, across
+both. `ends` (nc, 3) holds the moving bodies P and F (-1: fixed, and world axes stand for body axes) and the
+kind, 4 * (curve of P - 1) + curve of F, each POINT, LINE, CIRCLE or (F only) FACE. `geometry` (nc, GEOMETRY)
+holds, in body axes of the side each belongs to (normal and tangent: of F),
+
+    0 place of P (a circle: its center), 3 radius of P, 4 normal, 7 tangent, 10 place of F, 13 radius of F,
+    14 direction of P (of a line, or axis of a circle), 17 its circle's radius, 18 direction of F,
+    21 its circle's radius, 22 where sharp curves cross: 1 or -1, sign of their normal against the product of
+    their directions, else 0.
+
+Of a point on a face or a point, only the first 14 are read. `inertias` (m, 19) holds inverse mass, inertia
+and inverse inertia (body axes) of the m moving bodies.
 """
 
 import numpy as np
@@ -21,6 +29,9 @@ from .tolerances import (
 )
 
 NODES = 10
+GEOMETRY = 23
+FACE, POINT, LINE, CIRCLE = 0, 1, 2, 3
+ALTERNATIONS, NEWTON_STEPS = 3, 20
 CONTINUES, LIFTS_OFF, SLIPS, STICKS = 0, 1, 2, 3
 
 
@@ -28,6 +39,12 @@ CONTINUES, LIFTS_OFF, SLIPS, STICKS = 0, 1, 2, 3
 def cross(ax, ay, az, bx, by, bz):
     """Vector product, by components."""
     return ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+
+
+@kernel()
+def dot(ax, ay, az, bx, by, bz):
+    """Scalar product, by components."""
+    return ax * bx + ay * by + az * bz
 
 
 @kernel()
@@ -51,8 +68,97 @@ def turned_back(R, x, y, z):
 
 
 @kernel()
+def nearest_on_curve(curve, px, py, pz, dx, dy, dz, size, x, y, z):
+    """Nearest to (x, y, z) on a curve: its place, the curve's unit tangent and curvature vector there.
+
+    The curve is a point p, a line through p along d or a circle of radius `size` around p with axis d.
+    """
+    if curve == POINT:
+        return px, py, pz, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    bx, by, bz = x - px, y - py, z - pz
+    along = dot(bx, by, bz, dx, dy, dz)
+    if curve == LINE:
+        return px + along * dx, py + along * dy, pz + along * dz, dx, dy, dz, 0.0, 0.0, 0.0
+    bx, by, bz = bx - along * dx, by - along * dy, bz - along * dz
+    length = np.sqrt(dot(bx, by, bz, bx, by, bz))
+    bx, by, bz = bx / length, by / length, bz / length
+    tx, ty, tz = cross(dx, dy, dz, bx, by, bz)
+    k = -1.0 / size
+    return px + size * bx, py + size * by, pz + size * bz, tx, ty, tz, k * bx, k * by, k * bz
+
+
+@kernel()
+def closest_points(
+    kind, crossing, px, py, pz, dx, dy, dz, size_p, fx, fy, fz, ex, ey, ez, size_f,
+    bx, by, bz, vx, vy, vz, wx, wy, wz,
+):  # fmt: skip
+    """Contact of two curves: place on P and its rate, normal and its rate, distance along the normal.
+
+    P has place p and direction d, F place f and direction e, each from the center of its body; that of P is b
+    from that of F. Rates, v of b and the angular velocity w of P are those seen from F. Projections from
+    curve to curve come near the closest points, Newton's method makes them exact, and its matrix gives their
+    velocities along the curves.
+    """
+    curve_p, curve_f = kind // 4 + 1, kind % 4
+    qx, qy, qz = fx - bx, fy - by, fz - bz
+    rx, ry, rz = fx, fy, fz
+    tx = ty = tz = kx = ky = kz = sx = sy = sz = lx = ly = lz = 0.0
+    gx = gy = gz = m11 = m12 = m22 = det = 0.0
+    near = False
+    for iteration in range(ALTERNATIONS + NEWTON_STEPS):
+        qx, qy, qz, tx, ty, tz, kx, ky, kz = nearest_on_curve(
+            curve_p, px, py, pz, dx, dy, dz, size_p, qx, qy, qz
+        )
+        if iteration < ALTERNATIONS:
+            rx, ry, rz = bx + qx, by + qy, bz + qz
+        rx, ry, rz, sx, sy, sz, lx, ly, lz = nearest_on_curve(
+            curve_f, fx, fy, fz, ex, ey, ez, size_f, rx, ry, rz
+        )
+        if iteration < ALTERNATIONS:
+            qx, qy, qz = rx - bx, ry - by, rz - bz
+            continue
+        gx, gy, gz = bx + qx - rx, by + qy - ry, bz + qz - rz
+        m11 = 1.0 + dot(kx, ky, kz, gx, gy, gz)
+        m12 = -dot(tx, ty, tz, sx, sy, sz)
+        m22 = dot(lx, ly, lz, gx, gy, gz) - 1.0
+        det = m11 * m22 + m12 * m12
+        if near:
+            break
+        i, j = dot(tx, ty, tz, gx, gy, gz), dot(sx, sy, sz, gx, gy, gz)
+        i, j = (m12 * j - m22 * i) / det, -(m11 * j + m12 * i) / det
+        near = abs(i) + abs(j) <= 1e-8 * (size_p + size_f) or size_p + size_f == 0.0
+        qx, qy, qz = qx + i * tx, qy + i * ty, qz + i * tz
+        rx, ry, rz = rx + j * sx, ry + j * sy, rz + j * sz
+    # rates of P's place and tangent: first as the body carries them, then by the way i along the curve
+    ax, ay, az = cross(wx, wy, wz, qx, qy, qz)
+    ux, uy, uz = cross(wx, wy, wz, tx, ty, tz)
+    vx, vy, vz = vx + ax, vy + ay, vz + az
+    i = dot(ux, uy, uz, gx, gy, gz) + dot(tx, ty, tz, vx, vy, vz)
+    j = dot(sx, sy, sz, vx, vy, vz)
+    i, j = (m12 * j - m22 * i) / det, -(m11 * j + m12 * i) / det
+    ax, ay, az = ax + i * tx, ay + i * ty, az + i * tz
+    if crossing == 0.0:
+        nx, ny, nz = gx, gy, gz
+        vx, vy, vz = vx + i * tx - j * sx, vy + i * ty - j * sy, vz + i * tz - j * sz
+    else:
+        nx, ny, nz = cross(crossing * tx, crossing * ty, crossing * tz, sx, sy, sz)
+        ux, uy, uz = cross(ux + i * kx, uy + i * ky, uz + i * kz, sx, sy, sz)
+        vx, vy, vz = cross(tx, ty, tz, j * lx, j * ly, j * lz)
+        vx, vy, vz = crossing * (ux + vx), crossing * (uy + vy), crossing * (uz + vz)
+    length = np.sqrt(dot(nx, ny, nz, nx, ny, nz))
+    nx, ny, nz = nx / length, ny / length, nz / length
+    i = dot(nx, ny, nz, vx, vy, vz)
+    vx, vy, vz = (vx - i * nx) / length, (vy - i * ny) / length, (vz - i * nz) / length
+    return qx, qy, qz, ax, ay, az, nx, ny, nz, vx, vy, vz, dot(nx, ny, nz, gx, gy, gz)
+
+
+@kernel()
 def contact_rows(states, ends, geometry):
-    """Of each contact: Jacobian rows (3 nc, 6 m), bias d(Jv)/dt without accelerations, u, gap."""
+    """Of each contact: Jacobian rows (3 nc, 6 m), bias d(Jv)/dt without accelerations, u, gap.
+
+    Rows are (normal, tangent, tangent2). The contact point, and with it the material points whose velocity u
+    is, moves along both surfaces. The tangent is what F carries, projected onto the plane of contact.
+    """
     m = states.shape[0]
     nc = ends.shape[0]
     J = np.zeros((3 * nc, 6 * m))
@@ -63,79 +169,84 @@ def contact_rows(states, ends, geometry):
     for i in range(3):
         identity[i, i] = 1.0
     for c in range(nc):
-        k, other, is_round = ends[c, 0], ends[c, 1], ends[c, 2]
+        k, other, kind = ends[c, 0], ends[c, 1], ends[c, 2]
         g = geometry[c]
-        R = rotation_matrix(states[k, 3:7])
-        cx, cy, cz = turned(R, g[0], g[1], g[2])
-        wx, wy, wz = turned(R, states[k, 10], states[k, 11], states[k, 12])
-        vx, vy, vz = states[k, 7], states[k, 8], states[k, 9]
-        sx = sy = sz = 0.0  # position, velocity, angular velocity of the face side
-        px = py = pz = 0.0
-        ox = oy = oz = 0.0
-        RF = identity
+        # b, v: place and velocity of the center of P against that of F; w, o: angular velocities of P and F
+        bx = by = bz = vx = vy = vz = wx = wy = wz = ox = oy = oz = 0.0
+        R = RF = identity
+        if k >= 0:
+            R = rotation_matrix(states[k, 3:7])
+            bx, by, bz = states[k, 0], states[k, 1], states[k, 2]
+            vx, vy, vz = states[k, 7], states[k, 8], states[k, 9]
+            wx, wy, wz = turned(R, states[k, 10], states[k, 11], states[k, 12])
         if other >= 0:
             RF = rotation_matrix(states[other, 3:7])
-            sx, sy, sz = states[other, 0], states[other, 1], states[other, 2]
-            px, py, pz = states[other, 7], states[other, 8], states[other, 9]
+            bx, by, bz = bx - states[other, 0], by - states[other, 1], bz - states[other, 2]
+            vx, vy, vz = vx - states[other, 7], vy - states[other, 8], vz - states[other, 9]
             ox, oy, oz = turned(RF, states[other, 10], states[other, 11], states[other, 12])
+            wx, wy, wz = wx - ox, wy - oy, wz - oz
+        # from here on w and the rates m, h and r (of the normal, of a and of b) are those seen from F
+        sx, sy, sz = cross(ox, oy, oz, bx, by, bz)
+        rx, ry, rz = vx - sx, vy - sy, vz - sz
+        ax, ay, az = turned(R, g[0], g[1], g[2])
+        fx, fy, fz = turned(RF, g[10], g[11], g[12])
         nx, ny, nz = turned(RF, g[4], g[5], g[6])
         tx, ty, tz = turned(RF, g[7], g[8], g[9])
-        fx, fy, fz = turned(RF, g[10], g[11], g[12])
-        bx = states[k, 0] + cx - sx - fx
-        by = states[k, 1] + cy - sy - fy
-        bz = states[k, 2] + cz - sz - fz
-        dnx, dny, dnz = cross(ox, oy, oz, nx, ny, nz)
-        wcx, wcy, wcz = cross(wx, wy, wz, cx, cy, cz)
-        if is_round:
-            distance = np.sqrt(bx * bx + by * by + bz * bz)
-            nx, ny, nz = bx / distance, by / distance, bz / distance
-            along = tx * nx + ty * ny + tz * nz
-            tx, ty, tz = tx - along * nx, ty - along * ny, tz - along * nz
-            length = np.sqrt(tx * tx + ty * ty + tz * tz)
-            tx, ty, tz = tx / length, ty / length, tz / length
-            ofx, ofy, ofz = cross(ox, oy, oz, fx, fy, fz)
-            rx, ry, rz = vx + wcx - px - ofx, vy + wcy - py - ofy, vz + wcz - pz - ofz
-            closing = nx * rx + ny * ry + nz * rz
-            dnx = (rx - nx * closing) / distance
-            dny = (ry - ny * closing) / distance
-            dnz = (rz - nz * closing) / distance
-            gap[c] = distance - g[3] - g[13]
+        dx = dy = dz = ex = ey = ez = crossing = size = size_f = 0.0
+        if kind > 1:
+            dx, dy, dz = turned(R, g[14], g[15], g[16])
+            ex, ey, ez = turned(RF, g[18], g[19], g[20])
+            size, size_f, crossing = g[17], g[21], g[22]
+        if kind % 4 == FACE:
+            mx = my = mz = way = sx = sy = sz = 0.0
+            if kind > 0:
+                ax, ay, az, sx, sy, sz, kx, ky, kz = nearest_on_curve(
+                    kind // 4 + 1, ax, ay, az, dx, dy, dz, size, ax - nx, ay - ny, az - nz
+                )
+                hx, hy, hz = cross(wx, wy, wz, sx, sy, sz)
+                way = -dot(hx, hy, hz, nx, ny, nz) / dot(kx, ky, kz, nx, ny, nz)  # the tangent s stays level
+            hx, hy, hz = cross(wx, wy, wz, ax, ay, az)
+            hx, hy, hz = hx + way * sx, hy + way * sy, hz + way * sz
+            distance = dot(nx, ny, nz, bx + ax - fx, by + ay - fy, bz + az - fz)
+            qx, qy, qz = cross(nx, ny, nz, tx, ty, tz)
+            ex, ey, ez = ox, oy, oz
         else:
-            gap[c] = nx * bx + ny * by + nz * bz - g[3]
-        ax, ay, az = cx - g[3] * nx, cy - g[3] * ny, cz - g[3] * nz
-        dax, day, daz = wcx - g[3] * dnx, wcy - g[3] * dny, wcz - g[3] * dnz
-        ex, ey, ez = states[k, 0] + ax - sx, states[k, 1] + ay - sy, states[k, 2] + az - sz
-        dex, dey, dez = vx + dax - px, vy + day - py, vz + daz - pz
-        wax, way, waz = cross(wx, wy, wz, ax, ay, az)
-        oex, oey, oez = cross(ox, oy, oz, ex, ey, ez)
-        ux, uy, uz = vx + wax - px - oex, vy + way - py - oey, vz + waz - pz - oez
-        w1x, w1y, w1z = cross(wx, wy, wz, dax, day, daz)
-        w2x, w2y, w2z = cross(ox, oy, oz, dex, dey, dez)
-        for row in range(3):
-            if row == 0:
-                qx, qy, qz = nx, ny, nz
-            elif row == 1:
-                qx, qy, qz = tx, ty, tz
-            else:
-                qx, qy, qz = cross(nx, ny, nz, tx, ty, tz)
-            if not is_round:
-                dqx, dqy, dqz = cross(ox, oy, oz, qx, qy, qz)
-            elif row == 0:
-                dqx, dqy, dqz = dnx, dny, dnz
-            else:
-                along = qx * dnx + qy * dny + qz * dnz
-                dqx, dqy, dqz = -along * nx, -along * ny, -along * nz
-            i = 3 * c + row
-            J[i, 6 * k], J[i, 6 * k + 1], J[i, 6 * k + 2] = qx, qy, qz
-            mx, my, mz = cross(ax, ay, az, qx, qy, qz)
-            J[i, 6 * k + 3], J[i, 6 * k + 4], J[i, 6 * k + 5] = mx, my, mz
+            ax, ay, az, hx, hy, hz, nx, ny, nz, mx, my, mz, distance = closest_points(
+                kind, crossing, ax, ay, az, dx, dy, dz, size, fx, fy, fz, ex, ey, ez, size_f,
+                bx, by, bz, rx, ry, rz, wx, wy, wz,
+            )  # fmt: skip
+            along = dot(tx, ty, tz, nx, ny, nz)
+            tx, ty, tz = tx - along * nx, ty - along * ny, tz - along * nz
+            length = np.sqrt(dot(tx, ty, tz, tx, ty, tz))
+            tx, ty, tz = tx / length, ty / length, tz / length
+            qx, qy, qz = cross(nx, ny, nz, tx, ty, tz)
+            along = -along * dot(mx, my, mz, qx, qy, qz) / length
+            ex, ey, ez = cross(nx, ny, nz, mx, my, mz)
+            ex, ey, ez = ox + ex + along * nx, oy + ey + along * ny, oz + ez + along * nz
+        gap[c] = distance - g[3] - g[13]
+        ax, ay, az = ax - g[3] * nx, ay - g[3] * ny, az - g[3] * nz
+        hx, hy, hz = hx - g[3] * mx, hy - g[3] * my, hz - g[3] * mz
+        # relative velocity, and its rate where a and b move and its components turn with the frame, by e
+        fx, fy, fz = cross(wx, wy, wz, ax, ay, az)
+        fx, fy, fz = rx + fx, ry + fy, rz + fz
+        sx, sy, sz = cross(ox, oy, oz, ax, ay, az)
+        hx, hy, hz = cross(wx, wy, wz, hx + sx, hy + sy, hz + sz)
+        dx, dy, dz = cross(ox, oy, oz, vx, vy, vz)
+        ex, ey, ez = cross(fx, fy, fz, ex, ey, ez)
+        hx, hy, hz = hx - dx + ex, hy - dy + ey, hz - dz + ez
+        for i in range(3 * c, 3 * c + 3):
+            u[i] = dot(nx, ny, nz, fx, fy, fz)
+            bias[i] = dot(nx, ny, nz, hx, hy, hz)
+            if k >= 0:
+                J[i, 6 * k], J[i, 6 * k + 1], J[i, 6 * k + 2] = nx, ny, nz
+                sx, sy, sz = cross(ax, ay, az, nx, ny, nz)
+                J[i, 6 * k + 3], J[i, 6 * k + 4], J[i, 6 * k + 5] = sx, sy, sz
             if other >= 0:
-                q = 6 * other
-                J[i, q], J[i, q + 1], J[i, q + 2] = -qx, -qy, -qz
-                mx, my, mz = cross(ex, ey, ez, qx, qy, qz)
-                J[i, q + 3], J[i, q + 4], J[i, q + 5] = -mx, -my, -mz
-            u[i] = qx * ux + qy * uy + qz * uz
-            bias[i] = qx * (w1x - w2x) + qy * (w1y - w2y) + qz * (w1z - w2z) + dqx * ux + dqy * uy + dqz * uz
+                j = 6 * other
+                J[i, j], J[i, j + 1], J[i, j + 2] = -nx, -ny, -nz
+                sx, sy, sz = cross(nx, ny, nz, bx + ax, by + ay, bz + az)
+                J[i, j + 3], J[i, j + 4], J[i, j + 5] = sx, sy, sz
+            nx, ny, nz, tx, ty, tz = tx, ty, tz, qx, qy, qz
     return J, bias, u, gap
 
 

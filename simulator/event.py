@@ -22,6 +22,7 @@ class EventKind(StrEnum):
     STICK = "stick"
     SLIP = "slip"
     USER = "user"
+    SENSOR = "sensor"
 
 
 class Feature(IntEnum):

@@ -1,9 +1,9 @@
 """Bodies that stay in contact: which contacts press, stick and slide, and the motion until that changes.
 
-Provisional first version. One acceleration-level LCP (friction pyramid) guesses the mode, which is then made
-true to the exact cone; the equations of that mode are integrated by Chebyshev collocation, so that a step is
-one polynomial (its own dense output). Friction turns with the slip, except that very slow slip keeps its
-direction over one short step: the direction is singular at zero. A step that leaves its mode ends there.
+One acceleration-level LCP (friction pyramid) guesses the mode, which is then made true to the exact cone; the
+equations of that mode are integrated by Chebyshev collocation, so that a step is one polynomial (its own dense
+output). Friction turns with the slip, except that very slow slip keeps its direction over one short step: the
+direction is singular at zero. A step that leaves its mode ends there.
 """
 
 import math
@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 
 from ..impact_laws import solve_lcp
 from . import contact_kernels, kernels
-from .event import ContactPatch, EventKind
+from .event import ContactPatch, EventKind, Feature
 from .state import Array, Model
 from .tolerances import (
     ACCELERATION_MATCH,
     CHATTER_SLIP,
     CHATTER_TIME,
+    CONTACT_GAP,
     HELD_SLIP,
     HELD_TURN,
     REST_ACCELERATION,
@@ -40,6 +41,15 @@ _CHANGES = {
     contact_kernels.SLIPS: EventKind.SLIP,
     contact_kernels.STICKS: EventKind.STICK,
 }
+_CURVES = {
+    Feature.POINT: contact_kernels.POINT,
+    Feature.EDGE: contact_kernels.LINE,
+    Feature.FACE: contact_kernels.FACE,
+    Feature.RIM: contact_kernels.CIRCLE,
+}
+_PLACES = slice(0, 3), slice(10, 13)  # in the kernels' geometry, of sides P and F
+_DIRECTIONS = (slice(14, 17),), (slice(4, 7), slice(7, 10), slice(18, 21))
+_PARALLEL = 1e-3  # [rad] closer to parallel, edges have no safe crossing, and may touch at both ends instead
 
 
 class ContactForceError(Exception):
@@ -63,37 +73,22 @@ class ContactSet:
         """Attach the contacts of a patch to the bodies that carry them."""
         bodies = np.array(sorted({int(b) for b in patch.bodies.ravel() if model.movable[b]}), dtype=np.int64)
         local = {int(body): k for k, body in enumerate(bodies)}
-        nc = len(patch)
-        ends, geometry = np.zeros((nc, 3), dtype=np.int64), np.zeros((nc, 14))
-        for c in range(nc):
-            a, b = (int(body) for body in patch.bodies[c])
-            n, t, point, gap = patch.normal[c], patch.tangent[c], patch.point[c], patch.gap[c]
-            shape_a, shape_b = model.shapes[a], model.shapes[b]
-            assert shape_a is not None
-            flat_b = model.planes[b] is not None or (shape_b is not None and len(shape_b.normals) > 0)
-            point_body, face_body, sign = (a, b, 1.0) if flat_b else (b, a, -1.0)
-            if not flat_b and not len(shape_a.normals):
-                ends[c, 2] = 1
-                point_body, face_body, sign = a, b, 1.0
-            if not model.movable[point_body]:  # the carried side must move: let the other carry the normal
-                point_body, face_body, sign = face_body, point_body, -sign
-            round_p, round_f = model.shapes[point_body], model.shapes[face_body]
-            assert round_p is not None
-            radius_p = round_p.radius
-            radius_f = round_f.radius if round_f is not None else 0.0
-            outward = sign * n
-            R = kernels.rotation_matrix(states[point_body, 3:7])
-            surface_p = point + 0.5 * gap * outward if model.planes[b] is None else point + gap * outward
-            surface_f = point - 0.5 * gap * outward if model.planes[b] is None else point
-            p = R.T @ (surface_p + radius_p * outward - states[point_body, :3])
-            kept = max(gap, 0.0)  # closing it would press other points in
-            f = surface_f + (kept - (radius_f + kept if ends[c, 2] else 0.0)) * outward
-            radius_f += kept
-            ends[c, 0], ends[c, 1] = local[point_body], local.get(face_body, -1)
-            if ends[c, 1] >= 0:
-                RF = kernels.rotation_matrix(states[face_body, 3:7])
-                outward, t, f = RF.T @ outward, RF.T @ t, RF.T @ (f - states[face_body, :3])
-            geometry[c] = [*p, radius_p, *outward, *t, *f, radius_f]
+        ends = np.zeros((len(patch), 3), dtype=np.int64)
+        geometry = np.zeros((len(patch), contact_kernels.GEOMETRY))
+        for c in range(len(patch)):
+            middle = patch.point[c]
+            if model.planes[patch.bodies[c, 1]] is not None:  # there the point is on the plane itself
+                middle = middle + 0.5 * patch.gap[c] * patch.normal[c]
+            sides, kind, geometry[c] = _world_geometry(patch, c, middle)
+            ends[c, 2] = kind
+            for k, side in enumerate(sides):
+                body = int(patch.bodies[c, side])
+                ends[c, k] = local.get(body, -1)
+                if body in local:
+                    R = kernels.rotation_matrix(states[body, 3:7])
+                    geometry[c, _PLACES[k]] -= states[body, :3]
+                    for where in (_PLACES[k], *_DIRECTIONS[k]):
+                        geometry[c, where] = geometry[c, where] @ R
         inertias = np.concatenate(
             [
                 model.inverse_mass[bodies, None],
@@ -121,6 +116,55 @@ class ContactSet:
             contact_kernels.free_accelerations(states, self.inertias, self.model.gravity),
             contact_kernels.mobility_rows(states, self.inertias, jacobian),
         )
+
+
+def _world_geometry(patch: ContactPatch, c: int, middle: Array) -> tuple[tuple[int, int], int, Array]:
+    """Sides (P, F) of contact c as columns of the patch, its kind, and its geometry for the kernels.
+
+    Everything is in world axes; `middle` is halfway between the surfaces. An edge on a face touches with the
+    material point there, and so does one of two round edges that are parallel (they touch all along). Sharp
+    features that do not cross have no normal of their own: F then keeps the given one as a face.
+    """
+    P, F = 0, 1
+    first, second = patch.feature[c]
+    swapped = first == Feature.FACE or (second == Feature.RIM and first != Feature.RIM)
+    sides = (1, 0) if swapped else (0, 1)
+    normal, gap = -patch.normal[c] if swapped else patch.normal[c], float(patch.gap[c])
+    curve = [_CURVES[Feature(int(patch.feature[c, side]))] for side in sides]
+    along, radius = patch.along[c, list(sides)], patch.radius[c, list(sides)]
+    surface = np.stack([middle + 0.5 * gap * normal, middle - 0.5 * gap * normal])
+    outward = np.stack([-normal, normal])
+    place, tangent, circle = surface.copy(), along.copy(), np.zeros(2)
+    for k in (P, F):
+        if curve[k] == contact_kernels.CIRCLE:
+            level = outward[k] - (outward[k] @ along[k]) * along[k]
+            length = float(np.linalg.norm(level))
+            circle[k], radius[k] = radius[k], 0.0
+            if length > CONTACT_GAP:
+                place[k] -= circle[k] * level / length
+                tangent[k] = np.cross(along[k], level / length)
+            else:  # the whole circle touches
+                curve[k] = contact_kernels.POINT
+        place[k] -= radius[k] * outward[k]
+    across = np.cross(*tangent)
+    sharp, parallel = not radius.any(), float(np.linalg.norm(across)) <= _PARALLEL
+    lines = curve == [contact_kernels.LINE, contact_kernels.LINE]
+    crossing = 0.0
+    if curve[F] != contact_kernels.FACE and sharp:
+        if contact_kernels.POINT in curve or parallel:
+            curve[F], place[F] = contact_kernels.FACE, surface[F]
+        else:
+            crossing = math.copysign(1.0, across @ normal)
+    if curve[P] == contact_kernels.LINE and (curve[F] == contact_kernels.FACE or (lines and parallel)):
+        curve[P] = contact_kernels.POINT
+    kept = max(gap, 0.0)  # closing it would press other points in
+    row = np.concatenate(
+        [
+            *(place[P], [radius[P]], normal, patch.tangent[c], place[F], [radius[F] + kept]),
+            *(along[P], [circle[P]], along[F], [circle[F]], [crossing]),
+        ]
+    )
+    return sides, 4 * (curve[P] - 1) + curve[F], row
 
 
 @dataclass(frozen=True, eq=False)

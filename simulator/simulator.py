@@ -1,19 +1,19 @@
 """The engine: find the next event, advance to it, let the law resolve it, record."""
 
+import itertools
 import math
 from collections import deque
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bodies import Scene
+from ..bodies import Material, Scene
 from ..impact_laws import AnitescuPotra, ImpactLaw, ImpactProblem
 from ..progress import ProgressBar
-from . import broad_kernels, kernels
-from .collision import Pair, collision_pairs, contact_jacobian, contact_patch, pair_gap, pair_size
+from . import kernels
+from .collision import contact_jacobian, contact_patch, held_features, overlap, pair_gap, pair_size
 from .event import ContactPatch, Event, EventKind
 from .lasting_contact import (
     ContactForceError,
@@ -25,6 +25,8 @@ from .lasting_contact import (
     is_at_rest,
     slip_now,
 )
+from .motion import Island, Motion, Motions, Pair
+from .predictions import Predictions, SearchError, pair_order
 from .state import Array, Model, State
 from .tolerances import (
     ACCUMULATION_EXCURSION,
@@ -41,28 +43,6 @@ from .trajectory import RunStatus, Trajectory
 _LONGEST_PIECE = 4.0
 _EVENTS_WITHOUT_PROGRESS = 200
 _RENEWALS_WITHOUT_EVENT = 100_000
-
-
-@dataclass(eq=False)
-class _Motion:
-    """Current piece of one body."""
-
-    start: float
-    end: float
-    coefficients: Array
-    bounds: Array
-    island: "_Island | None" = None
-
-
-@dataclass(eq=False)
-class _Island:
-    """Bodies that move together in one contact mode."""
-
-    motion: ContactMotion
-    next_span: float
-    change: EventKind | None = None
-    held_points: dict[Pair, NDArray[np.bool_]] = field(default_factory=dict)
-    held_pairs: set[Pair] = field(default_factory=set)
 
 
 class Simulator:
@@ -100,46 +80,34 @@ class Simulator:
         self.time = 0.0
         self.trajectory = Trajectory(scene, law.name, seed, self.model)
         self._rng = np.random.default_rng(seed)
-        self._pairs = collision_pairs(self.model)
-        self._number_of = {pair: number for number, pair in enumerate(self._pairs)}
-        self._pair_array = np.array(self._pairs, dtype=np.int64).reshape(-1, 2)
-        self._pairs_of = [
-            np.flatnonzero((self._pair_array == body).any(axis=1)) for body in range(self.model.count)
-        ]
-        self._bounding = _bounding(self.model)
-        states = self.model.initial_states()
-        self._refuse_overlap(states)
-        self._material = {pair: scene.pair_material(*pair) for pair in self._pairs}
-        self._next = np.full(len(self._pairs), np.inf)
-        self._only_bound = np.zeros(len(self._pairs), dtype=bool)
+        self._material: dict[Pair, Material] = {}
+        self._touching: dict[int, list[Pair]] = {}
+        self._contacts: dict[Pair, ContactPatch] = {}
         self._history: dict[Pair, deque[tuple[float, Array]]] = {}
         self._changes: dict[int, deque[float]] = {}
         self._accumulated_at = -math.inf
         self._next_span = np.full(self.model.count, np.inf)
         self._stalled = 0
-        count = self.model.count
-        self._motions: list[_Motion] = []
-        self._coefficients = np.zeros((count, 13, kernels.TERMS))
-        self._starts, self._ends, self._motion_bounds = np.zeros(count), np.zeros(count), np.zeros((count, 5))
+        self._motions = Motions(self.model)
+        self._predictions = Predictions(self._motions)
+        self._refuse_overlap()
         self._remark_ignored_properties()
-        for body in range(self.model.count):
-            motion = self._free_motion(body, states[body])
-            self._motions.append(motion)
-            self._start_piece(body, states[body], motion)
+        for body, state in enumerate(self._motions.states):
+            self._start_piece(body, state, self._free_motion(body, state))
         self._recorder = None
         if record is not None:
             from .recording import Recorder
 
             self._recorder = Recorder(self.trajectory, Path(record))
         movable = set(np.flatnonzero(self.model.movable).tolist())
-        self._settle(movable, self._states())
+        self._settle(movable)
 
     # -- what a user calls ---------------------------------------------------------------------------------
 
     @property
     def state(self) -> State:
         """All bodies now."""
-        return State.unpacked(self.time, self._states())
+        return State.unpacked(self.time, self._motions.all_states(self.time))
 
     def step(self, duration: float) -> State:
         """Advance by exactly `duration` [s], through every event inside, and return the state."""
@@ -153,7 +121,7 @@ class Simulator:
         known = len(self.trajectory._events)
         renewals = 0
         while not self._at_rest() and len(self.trajectory._events) == known and self._can_go_on():
-            if all(self._never_meet(pair) for pair in self._pairs):
+            if self._all_stay_apart():
                 break
             self._advance(math.inf)
             renewals += 1
@@ -189,46 +157,61 @@ class Simulator:
 
     def _advance(self, until: float) -> None:
         """One turn of the loop: the next event, or the next renewal of a piece, or `until`."""
-        renewal = float(self._ends.min())
-        pair, impact = self._earliest_pair(min(renewal, until))
-        following = min(impact, renewal, until)
+        renewal = self._motions.next_end()
+        try:
+            impact, pair = self._predictions.next(min(renewal, until))
+        except SearchError as error:
+            self._fail(RunStatus.NO_PROGRESS, str(error))
+            return
+        following = max(self.time, float(min(impact, renewal, until)))
         self._stalled = 0 if following > self.time else self._stalled + 1
         self.time = following
-        if impact <= min(renewal, until):
+        self._touching.clear()
+        self._contacts.clear()
+        if pair is None:
+            if renewal <= until:
+                self._renew()
+        elif self._predictions.is_sensor(pair):
+            self._notice(pair)
+        else:
             self._impact(pair)
-        elif renewal <= until:
-            self._renew()
         if self._recorder:  # only now is the motion after the event known
             self._recorder.event_added()
 
-    def _impact(self, index: int) -> None:
+    def _impact(self, pair: Pair) -> None:
         """Everything that touches now, through the law, into new motion."""
-        states = self._states()
-        patch, touched = self._patch_around(self._pairs[index], states)
+        patch, touched = self._patch_around(pair)
+        states = self._motions.states
         jacobian, inverse_mass, velocity, bodies = contact_jacobian(self.model, patch, states)
         if (jacobian @ velocity)[0::3].min() >= -APPROACH_SPEED:  # rounding brought them here: no impact
-            self._settle({int(b) for b in bodies} | touched, states)
+            self._settle({int(b) for b in bodies} | touched)
             return
         problem = self._problem(patch, jacobian, inverse_mass, velocity)
         outcome = self.law.resolve(problem, self._rng)
-        after = self._with_velocity(states, bodies, problem.generalized_velocity(outcome))
-        note, after, patch_of_rest = self._accumulation(patch, bodies, states, after)
+        self._set_velocity(bodies, problem.generalized_velocity(outcome))
+        note, patch_of_rest = self._accumulation(patch, bodies)
         self._add_event(Event(self.time, EventKind.IMPACT, patch, problem, outcome, note))
         if not outcome.resolved:
             self._fail(
                 RunStatus.LAW_FAILED, f"{outcome.status.value}: {outcome.message or outcome.status.advice}"
             )
             return
-        self._settle({int(b) for b in bodies} | touched, after, patch_of_rest)
+        self._settle({int(b) for b in bodies} | touched, patch_of_rest)
+
+    def _notice(self, pair: Pair) -> None:
+        """A sensor and a body begin to overlap."""
+        patch = contact_patch(self.model, [pair], self._motions.bring(pair, self.time))
+        self._add_event(Event(self.time, EventKind.SENSOR, patch, None, None))
+        self._predictions.entered(pair, self.time)
 
     def _renew(self) -> None:
         """New pieces for bodies whose pieces end now; a mode that ended is an event."""
-        states = self._states()
-        due = {b for b, motion in enumerate(self._motions) if motion.end <= self.time}
-        islands = {id(m.island): m.island for b in due if (m := self._motions[b]).island is not None}
+        due = self._motions.ended(self.time)
+        self._motions.bring(due, self.time)
+        islands = {id(island): island for b in sorted(due) if (island := self._motions[b].island)}
         changed: set[int] = set()
+        continued: set[int] = set()
         for island in islands.values():
-            assert island is not None
             members = {int(b) for b in island.motion.mode.contacts.bodies}
             present = {b for b in members if self._motions[b].island is island}
             due |= present
@@ -246,16 +229,18 @@ class Simulator:
                 changed |= members
             else:
                 try:
-                    self._continue_island(island, states, members)
+                    self._continue_island(island, members)
                 except ContactForceError as error:
                     self._fail(RunStatus.CONTACT_FAILED, str(error))
                     return
+                continued |= members
             due -= members
-        for body in due:
-            self._start_piece(body, states[body], self._free_motion(body, states[body]))
-        self._predict(due)
+        for body in sorted(due):
+            state = self._motions.states[body]
+            self._start_piece(body, state, self._free_motion(body, state))
+        self._predictions.changed(due | continued, self.time)
         if changed:
-            self._settle(changed, states)
+            self._settle(changed)
 
     def _count_change(self, members: set[int]) -> None:
         for body in members:
@@ -268,40 +253,52 @@ class Simulator:
 
     # -- impact problem ------------------------------------------------------------------------------------
 
-    def _patch_around(self, pair: Pair, states: Array) -> tuple[ContactPatch, set[int]]:
+    def _patch_around(self, pair: Pair) -> tuple[ContactPatch, set[int]]:
         """All contacts connected to a pair through movable bodies that touch, in the order of the pairs."""
+        self._motions.bring(pair, self.time)
         touched: set[int] = set()
         frontier = {body for body in pair if self.model.movable[body]}
         found = {pair}
         while frontier:
             touched |= frontier
-            following: set[int] = set()
-            for body in sorted(frontier):
-                for k in self._near(body, states, CONTACT_GAP):
-                    other = self._pairs[k]
-                    if other in found:
-                        continue
-                    if pair_gap(self.model, other, states)[1] <= CONTACT_GAP * pair_size(self.model, other):
-                        found.add(other)
-                        following |= {b for b in other if self.model.movable[b]}
-            frontier = following - touched
-        ordered = sorted(found, key=self._number_of.__getitem__)
-        return contact_patch(self.model, ordered, states), touched
+            new = {other for body in frontier for other in self._touching_pairs(body)} - found
+            found |= new
+            frontier = {body for other in new for body in other if self.model.movable[body]} - touched
+        return self._joined_contacts(found), touched
 
-    def _near(self, body: int, states: Array, tolerance: float) -> list[int]:
-        """Pairs of a body whose bounding spheres come within `tolerance` of their size."""
-        which = self._pairs_of[body]
-        first, second = self._pair_array[which].T
-        size, is_plane, normal, offset = self._bounding
-        reach = size[first] + tolerance * np.maximum(size[first], size[second])
-        away = states[first, :3] - states[second, :3]
-        gap = np.sqrt((away * away).sum(axis=1)) - size[second]
-        heights = (normal[second] * states[first, :3]).sum(axis=1) - offset[second]
-        return which[np.where(is_plane[second], heights, gap) <= reach].tolist()
+    def _touching_pairs(self, body: int) -> list[Pair]:
+        """Pairs of a body that touch now; known for as long as time stands still and nothing is moved."""
+        if body not in self._touching:
+            self._touching[body] = self._pairs_within(body, CONTACT_GAP)
+        return self._touching[body]
+
+    def _pairs_within(self, body: int, tolerance: float) -> list[Pair]:
+        """Pairs of a body whose gap is now within `tolerance` of their size."""
+        found = []
+        for pair in self._predictions.near(body, self.time, tolerance):
+            states = self._motions.bring(pair, self.time)
+            if pair_gap(self.model, pair, states)[1] <= tolerance * pair_size(self.model, pair):
+                found.append(pair)
+        return found
+
+    def _contacts_of(self, pair: Pair) -> ContactPatch:
+        """Where a pair touches now."""
+        if pair not in self._contacts:
+            self._contacts[pair] = contact_patch(self.model, [pair], self._motions.states)
+        return self._contacts[pair]
+
+    def _joined_contacts(self, pairs: set[Pair]) -> ContactPatch:
+        parts = [self._contacts_of(pair) for pair in sorted(pairs, key=pair_order)]
+        return parts[0] if len(parts) == 1 else ContactPatch.joined(parts)
 
     def _pair_coefficients(self, patch: ContactPatch) -> tuple[Array, Array]:
-        materials = [self._material[(int(a), int(b))] for a, b in patch.bodies]
+        materials = [self._pair_material((int(a), int(b))) for a, b in patch.bodies]
         return np.array([m.friction for m in materials]), np.array([m.restitution for m in materials])
+
+    def _pair_material(self, pair: Pair) -> Material:
+        if pair not in self._material:
+            self._material[pair] = self.model.scene.pair_material(*pair)
+        return self._material[pair]
 
     def _problem(
         self, patch: ContactPatch, jacobian: Array, inverse_mass: Array, velocity: Array
@@ -317,34 +314,35 @@ class Simulator:
             inverse_mass=inverse_mass,
         )
 
-    def _with_velocity(self, states: Array, bodies: NDArray[np.int64], velocity: Array) -> Array:
-        after = states.copy()
+    def _set_velocity(self, bodies: NDArray[np.int64], velocity: Array) -> None:
+        """Let bodies have this generalized velocity now."""
+        states = self._motions.states
         for k, body in enumerate(bodies):
             rotation = kernels.rotation_matrix(states[body, 3:7])
-            after[body, 7:10] = velocity[6 * k : 6 * k + 3]
-            after[body, 10:13] = rotation.T @ velocity[6 * k + 3 : 6 * k + 6]
-        return after
+            states[body, 7:10] = velocity[6 * k : 6 * k + 3]
+            states[body, 10:13] = rotation.T @ velocity[6 * k + 3 : 6 * k + 6]
 
     def _accumulation(
-        self, patch: ContactPatch, bodies: NDArray[np.int64], states: Array, after: Array
-    ) -> tuple[str, Array, ContactPatch | None]:
+        self, patch: ContactPatch, bodies: NDArray[np.int64]
+    ) -> tuple[str, ContactPatch | None]:
         """Recognise bounces that follow ever faster, and sum the rest of their infinite sequence.
 
         Bounces of a pair whose intervals shrink by the ratio r end after d r/(1 - r), d being the last
         interval. Once they stay below ACCUMULATION_EXCURSION the contact is closed for good.
         """
+        states = self._motions.states
         accumulated: list[Pair] = []
         slow = math.inf
         remaining = 0.0
         for pair in sorted({(int(a), int(b)) for a, b in patch.bodies}):
             past = self._history.setdefault(pair, deque(maxlen=ACCUMULATION_IMPACTS + 1))
-            chosen = patch.chosen((patch.bodies == pair).all(axis=1))
-            past.append((self.time, self._in_body_axes(pair[0], chosen.point, states)))
+            chosen = (patch.bodies == pair).all(axis=1)
+            past.append((self.time, self._in_body_axes(pair[0], patch.point[chosen], states)))
             if len(past) <= ACCUMULATION_IMPACTS:
                 continue
             intervals = np.diff(np.array([when for when, _ in past]))
             points = np.concatenate([where for _, where in past])
-            speed = self._normal_speed(pair, points, chosen.normal[0], after)
+            speed = self._normal_speed(pair, points, patch.normal[chosen][0], states)
             limit = 8 * ACCUMULATION_EXCURSION * pair_size(self.model, pair) / intervals.max()
             if speed > limit:
                 continue
@@ -357,24 +355,26 @@ class Simulator:
             if ratio < 1.0 and abs(ratio - earlier) <= 1e-3 * ratio:
                 remaining = max(remaining, intervals[-1] * ratio / (1.0 - ratio))
         if not accumulated:
-            return "", after, None
+            return "", None
         for pair in accumulated:
             self._history[pair].clear()
         closing = contact_patch(self.model, accumulated, states, 2 * ACCUMULATION_EXCURSION)
-        settled = self._closed_for_good(closing, slow, after)
-        if settled is None:
-            return "", after, None
+        before = states[bodies]
+        if not self._close_for_good(closing, slow):
+            states[bodies] = before
+            return "", None
         self._accumulated_at = float(self.time + remaining)
         note = f"infinitely many impacts accumulate at t = {self._accumulated_at!r} s"
-        return note, settled, closing
+        return note, closing
 
-    def _closed_for_good(self, closing: ContactPatch, slow: float, states: Array) -> Array | None:
-        """States at the limit of an accumulation: `slow` contacts without normal velocity, nearest in energy.
+    def _close_for_good(self, closing: ContactPatch, slow: float) -> bool:
+        """Go to the limit of an accumulation: `slow` contacts without normal velocity, nearest in energy.
 
         Where friction acts, slip of the size of the bounces has vanished with them. A plastic impact would
         not do: a body that rocks from one contact to the other leaves each of them. Other contacts that this
-        makes approach take a plastic impact; None where that has no solution.
+        makes approach take a plastic impact; False where that has no solution.
         """
+        states = self._motions.states
         jacobian, inverse_mass, velocity, moving = contact_jacobian(self.model, closing, states)
         speeds = np.abs(jacobian @ velocity).reshape(-1, 3)
         friction, _ = self._pair_coefficients(closing)
@@ -383,16 +383,16 @@ class Simulator:
         rows = jacobian[np.stack([closes, sticks, sticks], axis=1).ravel()]
         push = rows @ inverse_mass
         impulse = np.linalg.lstsq(rows @ push.T, -rows @ velocity, rcond=1e-11)[0]
-        settled = self._with_velocity(states, moving, velocity + push.T @ impulse)
-        patch, _ = self._patch_around((int(closing.bodies[0, 0]), int(closing.bodies[0, 1])), settled)
-        jacobian, inverse_mass, velocity, moving = contact_jacobian(self.model, patch, settled)
+        self._set_velocity(moving, velocity + push.T @ impulse)
+        patch, _ = self._patch_around((int(closing.bodies[0, 0]), int(closing.bodies[0, 1])))
+        jacobian, inverse_mass, velocity, moving = contact_jacobian(self.model, patch, states)
         if (jacobian @ velocity)[0::3].min(initial=0.0) >= -LASTING_SPEED:
-            return settled
+            return True
         problem = self._problem(patch, jacobian, inverse_mass, velocity)
         outcome = AnitescuPotra().resolve(problem)
-        if not outcome.resolved:
-            return None
-        return self._with_velocity(settled, moving, problem.generalized_velocity(outcome))
+        if outcome.resolved:
+            self._set_velocity(moving, problem.generalized_velocity(outcome))
+        return outcome.resolved
 
     def _in_body_axes(self, body: int, points: Array, states: Array) -> Array:
         return (points - states[body, :3]) @ kernels.rotation_matrix(states[body, 3:7])
@@ -407,10 +407,11 @@ class Simulator:
 
     # -- motion between events -----------------------------------------------------------------------------
 
-    def _settle(self, bodies: set[int], states: Array, closing: ContactPatch | None = None) -> None:
-        """New motion of bodies from these states: in contact where contacts press, else in free flight."""
+    def _settle(self, bodies: set[int], closing: ContactPatch | None = None) -> None:
+        """New motion of bodies from their states now: in contact where contacts press, else in free flight."""
+        states = self._motions.bring(bodies, self.time)
         free = set(bodies)
-        for patch in self._resting_patches(bodies, states, closing):
+        for patch in self._resting_patches(bodies, closing):
             friction, _ = self._pair_coefficients(patch)
             contacts = ContactSet.of_patch(self.model, patch, friction, states)
             members = {int(b) for b in contacts.bodies}
@@ -418,9 +419,9 @@ class Simulator:
                 mode = contact_mode(contacts, states[contacts.bodies], self._chatters(members))
                 if mode is None:
                     continue
-                island = _Island(ContactMotion(mode), next_span=min(self._next_span[b] for b in members))
+                island = Island(ContactMotion(mode), next_span=min(self._next_span[b] for b in members))
                 self._hold(island)
-                self._continue_island(island, states, members, starting=True)
+                self._continue_island(island, members, starting=True)
             except ContactForceError as error:
                 self._fail(RunStatus.CONTACT_FAILED, str(error))
                 return
@@ -428,12 +429,12 @@ class Simulator:
             bodies = bodies | members
         for body in sorted(free):
             self._start_piece(body, states[body], self._free_motion(body, states[body]))
-        self._predict(bodies)
+        self._predictions.changed(bodies, self.time)
 
-    def _resting_patches(
-        self, bodies: set[int], states: Array, closing: ContactPatch | None
-    ) -> list[ContactPatch]:
+    def _resting_patches(self, bodies: set[int], closing: ContactPatch | None) -> list[ContactPatch]:
         """Touching contacts that do not separate, one patch an island of connected movable bodies."""
+        closing_pairs = set() if closing is None else {(int(a), int(b)) for a, b in closing.bodies}
+        closing_bodies = {body for pair in closing_pairs for body in pair}
         seen: set[int] = set()
         patches = []
         for body in sorted(bodies):
@@ -444,57 +445,59 @@ class Simulator:
             frontier = [body]
             while frontier:
                 current = frontier.pop()
-                for k in self._near(current, states, 2 * ACCUMULATION_EXCURSION):
-                    pair = self._pairs[k]
-                    if pair in found:
-                        continue
-                    tolerance = CONTACT_GAP
-                    if closing is not None and np.any((closing.bodies == pair).all(axis=1)):
-                        tolerance = 2 * ACCUMULATION_EXCURSION
-                    if pair_gap(self.model, pair, states)[1] > tolerance * pair_size(self.model, pair):
-                        continue
+                touching = set(self._touching_pairs(current))
+                if current in closing_bodies:
+                    wide = self._pairs_within(current, 2 * ACCUMULATION_EXCURSION)
+                    touching |= closing_pairs.intersection(wide)
+                for pair in touching - found:
                     found.add(pair)
                     for other in pair:
                         if self.model.movable[other] and other not in members:
                             members.add(other)
                             frontier.append(other)
             seen |= members
-            ordered = sorted(found, key=self._number_of.__getitem__)
-            parts = []
-            for pair in ordered:
-                wide = closing is not None and np.any((closing.bodies == pair).all(axis=1))
-                part = contact_patch(
-                    self.model, [pair], states, 2 * ACCUMULATION_EXCURSION if wide else CONTACT_GAP
-                )
-                if len(part):
-                    jacobian, _, velocity, _ = contact_jacobian(self.model, part, states)
-                    part = part.chosen((jacobian @ velocity)[0::3] <= LASTING_SPEED)
-                parts.append(part)
-            parts = [part for part in parts if len(part)]
-            if parts:
-                patches.append(ContactPatch.joined(parts))
+            parts = [
+                self._lasting_part(pair, pair in closing_pairs) for pair in sorted(found, key=pair_order)
+            ]
+            lasting = [part for part in parts if part is not None]
+            if lasting:
+                patches.append(ContactPatch.joined(lasting))
         return patches
 
-    def _hold(self, island: _Island) -> None:
-        """Points and pairs whose gaps the contact mode keeps at zero are not looked for as impacts."""
+    def _lasting_part(self, pair: Pair, closes: bool) -> ContactPatch | None:
+        """The contacts of a pair that do not separate, if any; slightly open ones too where its bounces end now."""
+        states = self._motions.states
+        if closes:
+            part = contact_patch(self.model, [pair], states, 2 * ACCUMULATION_EXCURSION)
+        else:
+            part = self._contacts_of(pair)
+        apart = [
+            _speed_apart(states[a], states[b], point, normal)
+            for (a, b), point, normal in zip(part.bodies, part.point, part.normal, strict=True)
+        ]
+        lasts = np.array(apart) <= LASTING_SPEED
+        return part.chosen(lasts) if lasts.any() else None
+
+    def _hold(self, island: Island) -> None:
+        """Features whose gaps the contact mode keeps at zero are not looked for as impacts."""
         patch = island.motion.mode.held
-        for (a, b), (point, _) in zip(patch.bodies, patch.feature_index, strict=True):
-            pair = (int(a), int(b))
+        for pair in sorted({(int(a), int(b)) for a, b in patch.bodies}):
+            part = patch.chosen((patch.bodies == pair).all(axis=1))
             if self.model.planes[pair[1]] is not None:
                 shape = self.model.shapes[pair[0]]
                 assert shape is not None
-                mask = island.held_points.setdefault(pair, np.zeros(len(shape.points), dtype=bool))
-                mask[point] = True
+                island.held_points[pair] = np.zeros(len(shape.points), dtype=bool)
+                island.held_points[pair][part.feature_index[:, 0]] = True
             else:
-                island.held_pairs.add(pair)
+                island.held_features[pair] = held_features(self.model, part, self._motions.states)
 
-    def _continue_island(
-        self, island: _Island, states: Array, members: set[int], starting: bool = False
-    ) -> None:
+    def _continue_island(self, island: Island, members: set[int], starting: bool = False) -> None:
         """The next step of an island in its mode; a resting island stays where it is."""
         mode: ContactMode = island.motion.mode
         contacts = mode.contacts
-        packed = hold_closed(mode, states[contacts.bodies], starting)
+        packed = hold_closed(mode, self._motions.bring(members, self.time)[contacts.bodies], starting)
+        self._touching.clear()
+        self._contacts.clear()
         at_rest = is_at_rest(contacts, packed)
         if at_rest:
             packed[:, 7:13] = 0.0
@@ -517,26 +520,22 @@ class Simulator:
                     coefficients[row], span, self.model.inertia[body], self.model.inverse_inertia[body], False
                 )
             )
-            motion = _Motion(self.time, self.time + span, coefficients[row], bounds, island)
+            motion = Motion(self.time, self.time + span, coefficients[row], bounds, island)
             self._start_piece(int(body), packed[row], motion)
-        self._predict(members)
 
-    def _free_motion(self, body: int, state: Array) -> _Motion:
+    def _free_motion(self, body: int, state: Array) -> Motion:
         if not self.model.movable[body]:
             coefficients = np.zeros((13, kernels.TERMS))
             coefficients[:, 0] = state
-            return _Motion(self.time, math.inf, coefficients, np.zeros(5))
+            return Motion(self.time, math.inf, coefficients, np.zeros(5))
         inertia, inverse = self.model.inertia[body], self.model.inverse_inertia[body]
         coefficients, span = kernels.free_piece(state, self.model.gravity, inertia, inverse)
         span = min(span, _LONGEST_PIECE)
         bounds = kernels.motion_bounds(coefficients, span, inertia, inverse, True)
-        return _Motion(self.time, self.time + span, coefficients, bounds)
+        return Motion(self.time, self.time + span, coefficients, bounds)
 
-    def _start_piece(self, body: int, state: Array, motion: _Motion) -> None:
-        self._motions[body] = motion
-        self._coefficients[body] = motion.coefficients
-        self._starts[body], self._ends[body] = motion.start, motion.end
-        self._motion_bounds[body] = motion.bounds
+    def _start_piece(self, body: int, state: Array, motion: Motion) -> None:
+        self._motions.begin(body, state, motion)
         self._record_piece(body, state)
 
     def _record_piece(self, body: int, state: Array) -> None:
@@ -548,102 +547,43 @@ class Simulator:
             polynomial = motion.coefficients[:, : (used[-1] + 1 if len(used) else 1)]
         self.trajectory.motions[body].append(motion.start, state, self.model.gravity, polynomial)
 
-    def _states(self) -> Array:
-        return kernels.state_of_all(self._coefficients, self._starts, self.time)
+    # -- bodies that stay apart ----------------------------------------------------------------------------
 
-    # -- predictions ---------------------------------------------------------------------------------------
-
-    def _predict(self, bodies: set[int]) -> None:
-        """Predict again the pairs of bodies that move differently now: at first only when they can meet."""
-        if not bodies or not len(self._pairs):
-            return
-        which = np.unique(np.concatenate([self._pairs_of[body] for body in sorted(bodies)]))
-        times = np.empty(len(which))
-        broad_kernels.earliest_meetings(
-            which, self._pair_array, self._states(), self._ends, self._motion_bounds, *self._bounding, self.time,
-            times,
-        )  # fmt: skip
-        self._next[which] = times
-        self._only_bound[which] = np.isfinite(times)
-
-    def _earliest_pair(self, until: float) -> tuple[int, float]:
-        """The pair that touches first and when; a lower bound is followed up only where it comes before `until`."""
-        while len(self._next):
-            index = int(np.argmin(self._next))
-            when = float(self._next[index])
-            if when > until or not self._only_bound[index]:
-                return index, when
-            self._next[index] = self._next_impact(self._pairs[index])
-            self._only_bound[index] = False
-        return -1, math.inf
-
-    def _next_impact(self, pair: Pair) -> float:
-        a, b = pair
-        first, second = self._motions[a], self._motions[b]
-        span = min(first.end, second.end) - self.time
-        if not np.isfinite(span):
-            return math.inf  # two bodies at rest
-        island = first.island if first.island is second.island or self.model.planes[b] is not None else None
-        shape = self.model.shapes[a]
-        assert shape is not None
-        plane = self.model.planes[b]
-        if plane is not None:
-            held = island.held_points.get(pair) if island else None
-            ignored = held if held is not None else np.zeros(len(shape.points), dtype=bool)
-            found, point = kernels.half_space_impact(
-                first.coefficients, first.end - first.start, first.bounds, shape.points, shape.radius, ignored,
-                plane[0], plane[1], pair_size(self.model, pair), shape.reach,
-            )  # fmt: skip
-            if point == -2:
-                self._fail(
-                    RunStatus.NO_PROGRESS, f"the search for the next impact of pair {pair} did not end"
-                )
-            return first.start + found
-        held_by = first.island or second.island
-        if held_by is not None and pair in held_by.held_pairs:
-            return math.inf
-        other = self.model.shapes[b]
-        assert other is not None
-        found, hit = kernels.pair_impact(
-            first.coefficients, first.bounds, shape.points, shape.normals, shape.edges,
-            shape.radius, shape.reach,
-            second.coefficients, second.bounds, other.points, other.normals, other.edges,
-            other.radius, other.reach,
-            self.time - first.start, self.time - second.start, span, pair_size(self.model, pair),
-        )  # fmt: skip
-        if hit == -2:
-            self._fail(RunStatus.NO_PROGRESS, f"the search for the next impact of pair {pair} did not end")
-        return self.time + found
-
-    def _never_meet(self, pair: Pair) -> bool:
-        """Whether two bodies in free flight can be seen to stay apart for all time."""
-        a, b = pair
-        first, second = self._motions[a], self._motions[b]
-        if first.island is not None or second.island is not None:
+    def _all_stay_apart(self) -> bool:
+        """Whether all bodies can be seen to stay apart for all time, each in free flight."""
+        model, motions = self.model, self._motions
+        try:
+            if self._predictions.next(motions.next_end())[1] is not None:
+                return False
+        except SearchError:
+            return False  # told by the next turn of the loop
+        moving = np.flatnonzero(model.movable)
+        if any(motions[body].island for body in moving.tolist()):
             return False
-        states = self._states()
-        here, there = states[a], states[b]
-        fall = self.model.gravity * (float(self.model.movable[a]) - float(self.model.movable[b]))
-        plane = self.model.planes[b]
-        if plane is not None:
-            normal, offset = plane
-            gap = float(normal @ here[:3]) - offset - self.model.size[a]
-            return _stays_positive(gap, float(normal @ here[7:10]), 0.5 * float(normal @ fall))
-        if fall.any():
-            return False
-        apart, relative = here[:3] - there[:3], here[7:10] - there[7:10]
-        square = float(relative @ relative)
-        nearest = apart - relative * (min(0.0, float(apart @ relative)) / square if square > 0.0 else 0.0)
-        return float(np.linalg.norm(nearest)) > self.model.size[a] + self.model.size[b]
+        states, size, collides = motions.all_states(self.time), model.size, model.scene.collides
+        planes = [(k, plane) for k, plane in enumerate(model.planes) if plane is not None]
+        solid = np.array([plane is None for plane in model.planes])
+        for body in moving.tolist():
+            for k, plane in planes:
+                if collides(body, k) and not _leaves(states[body], size[body], model.gravity, *plane):
+                    return False
+            others = np.flatnonzero(solid & ((np.arange(model.count) > body) | ~model.movable))
+            apart, relative = states[body, :3] - states[others, :3], states[body, 7:10] - states[others, 7:10]
+            closing, square = (apart * relative).sum(axis=1), (relative * relative).sum(axis=1)
+            still = square == 0.0
+            when = np.where(still, 0.0, np.maximum(0.0, -closing) / np.where(still, 1.0, square))
+            may_meet = np.linalg.norm(apart + when[:, None] * relative, axis=1) <= size[body] + size[others]
+            if model.gravity.any():
+                may_meet |= ~model.movable[others]
+            if any(collides(body, other) for other in others[may_meet].tolist()):
+                return False
+        return True
 
     # -- how a run goes on and ends ------------------------------------------------------------------------
 
     def _at_rest(self) -> bool:
         """Whether every body rests and no accumulation is still to come."""
-        resting = all(
-            motion.end == math.inf or (not self.model.gravity.any() and not motion.coefficients[7:13].any())
-            for motion in self._motions
-        )
+        resting = self._motions.resting == self.model.count
         if resting and self.trajectory.rest_time is None:
             self.trajectory.rest_time = max(self.time, self._accumulated_at)
         elif not resting:
@@ -681,42 +621,65 @@ class Simulator:
         self.trajectory.add_event(event)
         self.trajectory.end_time = self.time
 
-    def _refuse_overlap(self, states: Array) -> None:
+    def _refuse_overlap(self) -> None:
         bodies = self.model.scene.bodies
-        for pair in self._pairs:
-            _, gap = pair_gap(self.model, pair, states)
-            if gap < -OVERLAP * pair_size(self.model, pair):
+        for pair in self._predictions.close_at_start():
+            states = self._motions.states
+            if self._predictions.is_sensor(pair):
+                if pair_gap(self.model, pair, states)[1] <= 0.0 or overlap(self.model, pair, states) > 0.0:
+                    self._predictions.start_inside(pair)
+                continue
+            depth = overlap(self.model, pair, states)
+            if depth > OVERLAP * pair_size(self.model, pair):
                 first, second = (bodies[b].name for b in sorted(pair))
                 raise ValueError(
-                    f"position: bodies {first!r} and {second!r} overlap by {-gap:.6g} m at the start; "
+                    f"position: bodies {first!r} and {second!r} overlap by {depth:.6g} m at the start; "
                     "move them apart"
                 )
 
     def _remark_ignored_properties(self) -> None:
+        materials = self._materials_of_pairs()
         ignored = [
             word
             for word, honoured, values in (
-                ("friction", self.law.honours_friction, [m.friction for m in self._material.values()]),
-                (
-                    "restitution",
-                    self.law.honours_restitution,
-                    [m.restitution for m in self._material.values()],
-                ),
+                ("friction", self.law.honours_friction, [m.friction for m in materials]),
+                ("restitution", self.law.honours_restitution, [m.restitution for m in materials]),
             )
             if not honoured and any(values)
         ]
         if ignored:
             self.trajectory.remarks.append(f"the law {self.law.name} ignores {' and '.join(ignored)}")
 
+    def _materials_of_pairs(self) -> list[Material]:
+        """Every material that a contact between two bodies can have."""
+        scene = self.model.scene
+        if scene.has_pair_materials:
+            pairs = itertools.combinations(range(len(scene)), 2)
+        else:  # two bodies of every kind stand for all
+            kinds: dict[tuple[Material, bool], list[int]] = {}
+            for k, body in enumerate(scene.bodies):
+                kinds.setdefault((body.material, body.fixed), []).append(k)
+            pairs = itertools.combinations([k for members in kinds.values() for k in members[:2]], 2)
+        movable = self.model.movable
+        return [scene.pair_material(i, j) for i, j in pairs if movable[i] or movable[j]]
 
-def _bounding(model: Model) -> tuple[Array, NDArray[np.bool_], Array, Array]:
-    """What the broad phase needs of every body: radius, whether it is a half-space, its normal and offset."""
-    is_plane = np.array([plane is not None for plane in model.planes])
-    normal, offset = np.zeros((model.count, 3)), np.zeros(model.count)
-    for body, plane in enumerate(model.planes):
-        if plane is not None:
-            normal[body], offset[body] = plane
-    return model.size, is_plane, normal, offset
+
+def _speed_apart(first: Array, second: Array, point: Array, normal: Array) -> float:
+    """Speed [m/s] along the normal of the first body's material at a point, relative to the second's."""
+    speed = float(normal @ (first[7:10] - second[7:10]))
+    n0, n1, n2 = normal.tolist()
+    for state, sign in ((first, 1.0), (second, -1.0)):
+        if state[10:13].any():
+            w0, w1, w2 = (kernels.rotation_matrix(state[3:7]) @ state[10:13]).tolist()
+            r0, r1, r2 = (point - state[:3]).tolist()
+            speed += sign * (n0 * (w1 * r2 - w2 * r1) + n1 * (w2 * r0 - w0 * r2) + n2 * (w0 * r1 - w1 * r0))
+    return speed
+
+
+def _leaves(state: Array, size: float, pull: Array, normal: Array, offset: float) -> bool:
+    """Whether a bounding sphere in free flight stays off a half-space for all time."""
+    gap = float(normal @ state[:3]) - offset - size
+    return _stays_positive(gap, float(normal @ state[7:10]), 0.5 * float(normal @ pull))
 
 
 def _stays_positive(value: float, rate: float, half_curvature: float) -> bool:

@@ -5,13 +5,15 @@ orientation is the unit quaternion (w, x, y, z) that turns body axes into world 
 (n, 13), internal to the engine, hold the angular velocity in body axes, where inertia is constant.
 """
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bodies import Body, Cylinder, HalfSpace, Mesh, Scene
+from ..bodies import Body, HalfSpace, Mesh, Scene, Shape
+from .collision_shape import CollisionShape, collision_shape
+from .feature_mesh import FeatureMesh, feature_mesh
 
 Array = NDArray[np.float64]
 
@@ -52,17 +54,6 @@ class State:
         return cls(time, packed[..., 0:3].copy(), packed[..., 3:7].copy(), packed[..., 7:10].copy(), spin)
 
 
-class CollisionShape(NamedTuple):
-    """A convex core (points, normals and edge directions in body axes) grown by a radius [m]."""
-
-    points: Array
-    normals: Array
-    edges: Array
-    radius: float
-    reach: float
-    """Largest distance of a core point from the centre of mass [m]."""
-
-
 @dataclass(frozen=True, eq=False)
 class Model:
     """What the engine needs of a scene and never changes during a run.
@@ -82,6 +73,15 @@ class Model:
     shapes: tuple[CollisionShape | None, ...]
     planes: tuple[tuple[Array, float] | None, ...]
     """Of a half-space: its unit normal and offset [m]."""
+    is_mesh: tuple[bool, ...]
+    _surfaces: dict[Shape, FeatureMesh] = field(default_factory=dict)
+
+    def surface(self, body: int) -> FeatureMesh:
+        """The surface of a body by its features (TypeError for a half-space or cylinder)."""
+        shape = self.scene.bodies[body].shape
+        if shape not in self._surfaces:
+            self._surfaces[shape] = feature_mesh(shape)
+        return self._surfaces[shape]
 
     @property
     def count(self) -> int:
@@ -90,7 +90,7 @@ class Model:
 
     @classmethod
     def of_scene(cls, scene: Scene) -> "Model":
-        """Read a scene; TypeError names a body whose shape cannot collide yet."""
+        """Read a scene."""
         bodies = scene.bodies
         n = len(bodies)
         movable = np.array([not body.fixed for body in bodies], dtype=bool)
@@ -100,15 +100,6 @@ class Model:
         shapes: list[CollisionShape | None] = []
         planes: list[tuple[Array, float] | None] = []
         for index, body in enumerate(bodies):
-            if isinstance(body.shape, Cylinder | Mesh):
-                advice = (
-                    "use ConvexMesh(...) for its convex hull"
-                    if isinstance(body.shape, Mesh)
-                    else "use a ConvexMesh prism instead"
-                )
-                raise TypeError(
-                    f"body {body.name!r}: a {type(body.shape).__name__} cannot collide yet; {advice}"
-                )
             if movable[index]:
                 mass[index], inverse_mass[index] = body.mass, 1.0 / body.mass
                 inertia[index] = body.inertia
@@ -118,7 +109,7 @@ class Model:
                 shapes.append(None)
             else:
                 planes.append(None)
-                shapes.append(_collision_shape(body.shape))
+                shapes.append(collision_shape(body.shape))
                 size[index] = body.shape.bounding_radius
         return cls(
             scene,
@@ -131,6 +122,7 @@ class Model:
             size,
             tuple(shapes),
             tuple(planes),
+            tuple(isinstance(body.shape, Mesh) for body in bodies),
         )
 
     def initial_states(self) -> Array:
@@ -159,34 +151,3 @@ def plane_of(shape: HalfSpace, body: Body) -> tuple[Array, float]:
     """Unit normal and offset [m], world frame, of a body's half-space."""
     normal = rotation_matrices(body.orientation) @ shape.normal
     return normal, float(shape.offset + normal @ body.position)
-
-
-def _collision_shape(shape: Any) -> CollisionShape:
-    points, radius = shape.core()
-    points = np.ascontiguousarray(points, dtype=float)
-    normals = np.zeros((0, 3))
-    edges = np.zeros((0, 3))
-    if len(points) > 2:
-        polygons, normals = shape.faces()
-        normals = np.ascontiguousarray(normals, dtype=float)
-        edges = _edge_directions(points, polygons)
-    elif len(points) == 2:
-        edges = (points[1:] - points[:1]) / np.linalg.norm(points[1] - points[0])
-    reach = float(np.linalg.norm(points, axis=1).max())
-    return CollisionShape(points, normals, np.ascontiguousarray(edges), float(radius), reach)
-
-
-def _edge_directions(points: Array, polygons: Any) -> Array:
-    """Unit directions of the edges of a polytope, parallel ones once."""
-    pairs = {
-        tuple(sorted((int(a), int(b))))
-        for polygon in polygons
-        for a, b in zip(polygon, np.roll(polygon, -1), strict=True)
-    }
-    directions: list[Array] = []
-    for a, b in sorted(pairs):
-        d = points[b] - points[a]
-        d /= np.linalg.norm(d)
-        if not directions or np.abs(np.array(directions) @ d).max() < 1 - 1e-15:
-            directions.append(d)
-    return np.array(directions)

@@ -12,6 +12,27 @@ PENETRATION = 5e-13
 """[m per m of size] Deepest overlap the event search may pass over without an event (touching points whose
 speed is rounding). Larger shows as overlap, smaller makes resting contacts trigger on rounding."""
 
+FLAT_EDGE = 1e-10
+"""[sine of the bend] Triangles that bend less at their common edge are one face there. Larger: real ridges are not
+felt. Smaller: rounding makes ridges on flat faces, at which sliding corners would stop."""
+
+SLIVER = 1e-13
+"""[of a mesh's size] Triangles thinner than this have no direction and are left out; their neighbours remain."""
+
+STAR_SLOPE = 1e-6
+"""[sine] How far the surface around a touching corner or edge may lean over the plane of contact. Larger: contacts
+that other features shield. Smaller: contacts of nearly parallel faces are lost."""
+
+SIDEWAYS = 1e-12
+"""[m per m of size] A point this far beside a triangle, or two edges this far beyond their ends, still touch.
+Smaller: rounding lets corners slip between triangles. Larger: hits where there are none."""
+
+SAME_PLACE = 1e-8
+"""[m per m of size] Features of meshes that touch this close together touch at one place."""
+
+SAME_NORMAL = 1e-6
+"""[length of the difference] Normals this close at one place are one contact."""
+
 APPROACH_SPEED = 1e-10
 """[m/s] Slower approach at touch is rounding of a velocity that the law set to zero, not an impact."""
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..bodies import Scene
 from . import kernels
-from .collision import collision_pairs, pair_gap
+from .collision import collision_pairs, overlap
 from .event import Event
 from .state import Array, Model, State
 
@@ -164,8 +164,8 @@ class Trajectory:
         for position, orientation in zip(state.position, state.orientation, strict=True):
             packed = np.concatenate([position, orientation, np.zeros((len(position), 6))], axis=1)
             for pair in pairs:
-                deepest = min(deepest, pair_gap(self.model, pair, packed)[1])
-        return abs(deepest)
+                deepest = max(deepest, overlap(self.model, pair, packed))
+        return deepest
 
     def save(self, path: "str | os.PathLike") -> Path:
         """Write the recording as one HDF5 file and return its path; OSError where that is impossible."""

@@ -103,6 +103,12 @@ def test_orientation_is_normalised_once():
         ({"mass": 1.0, "velocity": (0, 0, math.nan)}, "velocity: expected finite numbers"),
         ({"fixed": True, "velocity": (0, 0, 1)}, "velocity: expected zero for a fixed body"),
         ({"fixed": True, "angular_velocity": (0, 0, 1)}, "expected zero for a fixed body"),
+        ({"mass": 1.0, "collision_group": -1}, r"collision_group: .* from 0 to 2\^63 - 1, got -1"),
+        (
+            {"mass": 1.0, "collision_mask": 2**63},
+            r"collision_mask: .* from 0 to 2\^63 - 1, got 9223372036854775808",
+        ),
+        ({"sensor": True}, "density, mass: expected exactly one of the two for a body that can move"),
     ],
 )
 def test_bad_bodies_are_refused_by_field(arguments, message):
@@ -116,6 +122,10 @@ def test_bad_bodies_are_refused_by_field(arguments, message):
         ({"mass": "1"}, "mass: expected a number, got '1'"),
         ({"mass": 1.0, "material": 0.5}, "material: expected a Material, got float"),
         ({"mass": 1.0, "fixed": 1}, "fixed: expected True or False"),
+        ({"mass": 1.0, "sensor": 1}, "sensor: expected True or False, got 1"),
+        ({"mass": 1.0, "collision_group": True}, "collision_group: expected a whole number, got True"),
+        ({"mass": 1.0, "collision_mask": 1.0}, r"collision_mask: expected a whole number, got 1.0 \(float\)"),
+        ({"mass": 1.0, "collision_mask": None}, "collision_mask: expected a whole number, got None"),
         ({"mass": 1.0, "name": ""}, "name: expected a text"),
         ({"mass": 1.0, "position": "up"}, "position: expected numbers"),
     ],
@@ -197,9 +207,14 @@ def rich_scene() -> Scene:
                 material=Material(*random.uniform(size=2)),
             )
         )
-    scene.add(Body(open_mesh, mass=2.0, name="sheet"))
+    scene.add(Body(open_mesh, mass=2.0, name="sheet", collision_group=2**62, collision_mask=6))
+    vertices, faces = Box((0.3, 1 / 7, 0.7)).surface()
+    scene.add(Body(Mesh((vertices + 1 / 3, faces[1:]), mass_from="hull"), density=1 / 3, name="scan"))
+    scene.add(Body(BALL, fixed=True, sensor=True, name="gate"))
     scene.add(Body(BALL, mass=1.0, inertia=[[1, 0.1, 0], [0.1, 1, 0], [0, 0, 1 / 3]], name="loaded"))
     scene.set_pair_material("floor", "loaded", Material(0.123, 0.456))
+    scene.disable_collision("scan", "floor")
+    scene.disable_collision("gate", "loaded")
     return scene
 
 
@@ -215,6 +230,8 @@ def test_description_rebuilds_the_scene_bit_for_bit(tmp_path):
         assert old.shape == new.shape
         assert (old.name, old.mass, old.density, old.fixed) == (new.name, new.mass, new.density, new.fixed)
         assert old.material == new.material
+        assert (old.collision_group, old.collision_mask) == (new.collision_group, new.collision_mask)
+        assert old.sensor is new.sensor
         for name in ("inertia", "position", "orientation", "velocity", "angular_velocity"):
             assert getattr(old, name).tobytes() == getattr(new, name).tobytes(), name
         if not isinstance(old.shape, HalfSpace):
@@ -225,12 +242,14 @@ def test_description_rebuilds_the_scene_bit_for_bit(tmp_path):
     for i in range(count):
         for j in range(i):
             assert scene.pair_material(i, j) == again.pair_material(i, j)
+            assert scene.collides(i, j) == again.collides(i, j)
+    assert scene.disabled_pairs == again.disabled_pairs != ()
     assert json.dumps(again.describe()[0]) == text
 
 
 def test_bodies_of_one_shape_share_its_description():
     meta, arrays = rich_scene().describe()
-    assert len(meta["shapes"]) == len(meta["bodies"]) - 2
+    assert len(meta["shapes"]) == len(meta["bodies"]) - 3
     assert sum(key.endswith("_polygons") for key in arrays) == 1
 
 
@@ -239,6 +258,13 @@ def test_bodies_of_one_shape_share_its_description():
     [
         lambda meta, arrays: meta.pop("gravity"),
         lambda meta, arrays: meta.update(version=99),
+        lambda meta, arrays: meta.pop("disabled_pairs"),
+        lambda meta, arrays: meta.update(disabled_pairs=[[1, 1]]),
+        lambda meta, arrays: meta.update(disabled_pairs=[[0, 99]]),
+        lambda meta, arrays: meta["bodies"][1].pop("sensor"),
+        lambda meta, arrays: meta["bodies"][1].update(collision_mask=-1),
+        lambda meta, arrays: next(s for s in meta["shapes"] if s.get("hull")).update(hull=None),
+        lambda meta, arrays: next(s for s in meta["shapes"] if s.get("hull"))["hull"].update(mass=0.0),
         lambda meta, arrays: meta["bodies"][1].update(shape=99),
         lambda meta, arrays: meta["bodies"][1].update(mass=-1.0),
         lambda meta, arrays: meta["shapes"][1].update(kind="teapot"),

@@ -3,14 +3,16 @@
 import io
 import itertools
 import re
+from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
 from rich.console import Console
 
-from carom import AnitescuPotra, RunStatus, Trajectory, progress
+from carom import AnitescuPotra, Box, ConvexMesh, Mesh, RunStatus, Trajectory, command_line, progress
 from carom.command_line import main
+from carom.demos import drop_scene, load_dropped_mesh
 from carom.viewer import DisplayError
 
 
@@ -32,6 +34,32 @@ def table(text):
     """Rows of the printed table: name -> value."""
     cells = [[c.strip() for c in line.split("│")[1:-1]] for line in text.splitlines() if "│" in line]
     return {row[0]: row[1] for row in cells if row[0]}
+
+
+def write_box(name, faces=slice(None), dent=False):
+    """A box 1 by 2 by 3 as an OBJ file; a dented one has the middle of its first face pushed in by 0.3."""
+    vertices, triangles = Box((1.0, 2.0, 3.0)).surface()
+    if dent:
+        (a, b), (c, d) = triangles[0, :2], triangles[1, 1:]
+        vertices = np.concatenate([vertices, [vertices[[a, b, c, d]].mean(axis=0) * 0.4]])
+        ring = [(a, b), (b, c), (c, d), (d, a)]
+        triangles = np.concatenate([triangles[2:], [(*edge, 8) for edge in ring]])
+    lines = ["v {} {} {}".format(*vertex) for vertex in vertices.tolist()]
+    lines += ["f {} {} {}".format(*face) for face in (triangles[faces] + 1).tolist()]
+    Path(name).write_text("\n".join(lines) + "\n")
+
+
+def said_by_drop(capsys, monkeypatch, *arguments):
+    """What ``carom drop`` prints before it simulates."""
+
+    def stop(*_):
+        raise command_line.BadInput("stopped")
+
+    monkeypatch.setattr(command_line, "_simulate", stop)
+    assert main(["drop", *arguments, "--no-view"]) == 2
+    captured = capsys.readouterr()
+    assert captured.err == "carom: stopped\n"
+    return captured.out
 
 
 def data_sets(path):
@@ -152,3 +180,101 @@ def test_no_progress_in_a_run_of_under_two_seconds(monkeypatch):
 
 def test_no_progress_without_a_terminal(monkeypatch):
     assert bar_of_a_drop(monkeypatch, 1.0, terminal=False) == ""
+
+
+@pytest.fixture(params=[False, True], ids=["hulls", "true triangles"])
+def true_triangles(request, monkeypatch):
+    monkeypatch.setattr("carom.demos.drop._TRUE_TRIANGLES", request.param)
+    return request.param
+
+
+OF_HULL = "Shape and mass are those of the convex hull."
+
+
+def test_convex_mesh_falls_as_its_hull_in_any_case(capsys, monkeypatch, true_triangles):
+    write_box("box.obj")
+    for source in ("surface", "hull"):
+        text = said_by_drop(capsys, monkeypatch, "box.obj", "--mass-from", source)
+        assert text == f"box.obj: 12 triangles; closed and convex. Rescaled to 0.2 m across. {OF_HULL}\n"
+        mesh = load_dropped_mesh("box.obj", mass_from=source)
+        assert isinstance(mesh.shape, ConvexMesh)
+        assert len(mesh.shape.polygons) == 6
+
+
+@pytest.mark.parametrize(
+    ("source", "sentence"),
+    [
+        ("surface", "Shape is the true triangles, mass that of the solid they enclose."),
+        ("hull", "Shape is the true triangles, mass that of the convex hull."),
+    ],
+)
+def test_dented_mesh_keeps_its_triangles(capsys, monkeypatch, true_triangles, source, sentence):
+    write_box("dented.obj", dent=True)
+    text = said_by_drop(capsys, monkeypatch, "dented.obj", "--mass-from", source, "--scale", "1")
+    assert text.startswith("dented.obj: 14 triangles; closed, not convex: it fills 90 % of its hull. ")
+    assert text.endswith(f" m across. {sentence if true_triangles else OF_HULL}\n")
+    mesh = load_dropped_mesh("dented.obj", 2.0, source)
+    body = drop_scene([mesh], height=0.5).bodies[1]
+    if not true_triangles:
+        assert isinstance(mesh.shape, ConvexMesh)
+        return
+    assert isinstance(mesh.shape, Mesh)
+    assert len(mesh.shape.triangles) == 14
+    assert body.mass == pytest.approx(1000.0 * 48.0 * (0.9 if source == "surface" else 1.0), rel=1e-12)
+
+
+def test_open_mesh_needs_mass_from_its_hull(capsys, monkeypatch, true_triangles):
+    write_box("open.obj", slice(2, None))
+    remark = "10 triangles; is open: 4 of its edges border one face only"
+    if not true_triangles:
+        text = said_by_drop(capsys, monkeypatch, "open.obj")
+        assert text == f"open.obj: {remark}. Rescaled to 0.2 m across. {OF_HULL}\n"
+        return
+    assert main(["drop", "open.obj", "--no-view"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == (
+        "carom: open.obj: is open: 4 of its edges border one face only, so it encloses no solid to take mass "
+        "from: take it from its hull, --mass-from hull\n"
+    )
+    text = said_by_drop(capsys, monkeypatch, "open.obj", "--mass-from", "hull")
+    sentence = "Shape is the true triangles, mass that of the convex hull."
+    assert text == f"open.obj: {remark}. Rescaled to 0.2 m across. {sentence}\n"
+    assert load_dropped_mesh("open.obj", mass_from="hull").diameter == pytest.approx(0.2)
+
+
+def test_nearly_convex_meshes_are_not_called_convex(true_triangles):
+    write_box("box.obj")
+    text = Path("box.obj").read_text()
+    slit = "v 0.5 0 0\nv 0.5 0 1e-9\nv -0.4 0 0\nf 9 10 11\nf 9 11 10\n"  # no volume, but deep
+    Path("slit.obj").write_text(text + slit)
+    notched = np.array([[0, 0, 0], [2, 0, 0], [2, 2, 0], [0, 2, 0], [1, 1, 2], [1, 1, 0.5]])
+    faces = [(0, 1, 4), (1, 2, 4), (2, 3, 4), (3, 0, 4), (1, 0, 5), (2, 1, 5), (3, 2, 5), (0, 3, 5)]
+    lines = ["v {} {} {}".format(*v) for v in notched] + ["f {} {} {}".format(*np.add(f, 1)) for f in faces]
+    Path("hollow.obj").write_text("\n".join(lines))
+    assert load_dropped_mesh("slit.obj").remark.endswith(
+        "; closed, not quite convex: it fills nearly all of its hull"
+    )
+    assert (
+        load_dropped_mesh("hollow.obj").remark == "8 triangles; closed, not convex: it fills 75 % of its hull"
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"), [(["--mass-from", "guess"], "'guess'"), (["--mass-from"], "expected one")]
+)
+def test_bad_sources_of_mass_are_refused(capsys, arguments, part):
+    assert main(["drop", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert "--mass-from" in error
+    assert part in error
+    with pytest.raises(ValueError, match="mass_from: expected 'surface' or 'hull', got 'guess'"):
+        load_dropped_mesh("any.stl", mass_from="guess")
+
+
+def test_help_says_what_is_used(capsys):
+    assert main(["drop", "--help"]) == 0
+    text = capsys.readouterr().out
+    assert "--mass-from {surface,hull}" in text
+    assert "true triangles" in text
