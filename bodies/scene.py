@@ -2,7 +2,7 @@
 
 import copy
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from . import checks
 from .body import Body
 from .material import Material, combine
 from .shapes import Box, Capsule, ConvexMesh, Cylinder, HalfSpace, MassProperties, Mesh, Shape, Sphere
+
+if TYPE_CHECKING:
+    from ..simulator import Displacement
 
 _NAME_STEMS = {
     Sphere: "sphere",
@@ -30,6 +33,7 @@ class Scene:
         self.gravity: np.ndarray = checks.array("gravity", gravity, (3,))
         self._bodies: list[Body] = []
         self._added: list[Body] = []
+        self._before_moves: list[tuple[Body, int]] = []
         self._index_of_name: dict[str, int] = {}
         self._numbered: dict[str, int] = {}
         self._pair_materials: dict[tuple[int, int], Material] = {}
@@ -89,6 +93,9 @@ class Scene:
         for k, known_body in enumerate(self._bodies):
             if known_body is body:
                 return k
+        for known_body, k in self._before_moves:
+            if known_body is body:
+                return k
         found = [k for k, original in enumerate(self._added) if original is body]
         if len(found) == 1:
             return found[0]
@@ -124,6 +131,40 @@ class Scene:
             return False
         a, b = self._bodies[first], self._bodies[second]
         return bool(a.collision_group & b.collision_mask and b.collision_group & a.collision_mask)
+
+    def resolve_overlaps(self, clearance: float = 0.0) -> "list[Displacement]":
+        """Move bodies apart until no two that can collide overlap or are closer than ``clearance`` [m].
+
+        Bodies are translated, never turned, each along with its velocities: by the smallest moves that part all,
+        where a move counts by the body's mass, so light bodies move more and fixed ones stay. What is clear
+        already is moved only where others need its place. Sensors, and pairs that cannot collide, may overlap.
+
+        Returns the ``Displacement`` of every body that moved, in the order of the bodies. Moved bodies are
+        replaced in ``bodies`` by copies with the same name and index; the scene still knows the ones it had before.
+        Raises ValueError, and moves none, where bodies cannot be parted, with the overlap that is left, as of one
+        squeezed between fixed ones.
+
+        >>> import carom
+        >>> scene = carom.Scene()
+        >>> floor = scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True))
+        >>> ball = scene.add(carom.Body(carom.Sphere(0.1), density=1000.0, position=(0, 0, 0.05)))
+        >>> [moved] = scene.resolve_overlaps()
+        >>> moved.name, round(float(moved.displacement[2]), 6)
+        ('sphere-0', 0.05)
+        """
+        # imported here because rooms import one way, and only this needs to know how shapes collide
+        from ..simulator.overlaps import parting_displacements
+
+        moved = parting_displacements(self, clearance)
+        for each in moved:
+            index = self._index_of_name[each.name]
+            before = self._bodies[index]
+            after = copy.copy(before)
+            position = checks.array("position", before.position + each.displacement, (3,))
+            object.__setattr__(after, "position", position)
+            self._before_moves.append((before, index))
+            self._bodies[index] = after
+        return moved
 
     def _pair(self, first: Body | str | int, second: Body | str | int) -> tuple[int, int]:
         i, j = sorted((self.index(first), self.index(second)))

@@ -17,9 +17,6 @@ LARGEST_SPIN = 3.0  # rad/s
 SPACING = 1.1  # distance of neighbours, in the sum of their bounding radii
 CONVEX_ROUNDING = 1e-9  # of a hull's volume and, in its bounding radius, of its faces' places
 
-# The engine does not collide a Mesh yet: until it does, every mesh falls as its convex hull.
-_TRUE_TRIANGLES = True
-
 
 @dataclass(frozen=True)
 class DroppedMesh:
@@ -66,7 +63,7 @@ def load_dropped_mesh(
     path = Path(path)
     vertices, triangles = load_mesh(path)
     problem = enclosure_problem(vertices, triangles)
-    if _TRUE_TRIANGLES and problem and mass_from == "surface":
+    if problem and mass_from == "surface":
         raise FileFormatError(
             path,
             f"{problem}, so it encloses no solid to take mass from: take it from its hull, --mass-from hull",
@@ -78,7 +75,7 @@ def load_dropped_mesh(
     convex = problem is None and _is_convex(vertices, triangles, hull)
 
     def shape(factor: float) -> ConvexMesh | Mesh:
-        if convex or not _TRUE_TRIANGLES:
+        if convex:
             return ConvexMesh(factor * vertices)
         return Mesh((factor * vertices, triangles), mass_from=mass_from)
 

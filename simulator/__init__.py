@@ -2,6 +2,8 @@
 
 from .event import ContactPatch, Event, EventKind
 from .make_unique import UniqueDesign, contact_problem, make_unique
+from .overlaps import Displacement
+from .queries import Distance, TimeOfImpact, contact_manifold, signed_distance, time_of_impact
 from .simulator import Simulator
 from .sphere_gas import GasStatus, SphereGas
 from .state import State
@@ -17,6 +19,8 @@ from .variational import (
 
 __all__ = [
     "ContactPatch",
+    "Displacement",
+    "Distance",
     "Event",
     "EventKind",
     "GasStatus",
@@ -25,6 +29,7 @@ __all__ = [
     "Simulator",
     "SphereGas",
     "State",
+    "TimeOfImpact",
     "Trajectory",
     "UniqueDesign",
     "VariationalEvent",
@@ -32,6 +37,9 @@ __all__ = [
     "VariationalState",
     "VariationalStepError",
     "VariationalTrajectory",
+    "contact_manifold",
     "contact_problem",
     "make_unique",
+    "signed_distance",
+    "time_of_impact",
 ]

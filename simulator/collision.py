@@ -10,11 +10,11 @@ elsewhere.
 import numpy as np
 from numpy.typing import NDArray
 
-from . import convex_kernels, kernels, mesh_kernels, mesh_pairs
+from . import convex_kernels, cylinder_pairs, kernels, mesh_kernels, mesh_pairs
 from .collision_shape import CollisionShape
 from .event import ContactPatch
 from .state import Array, Model
-from .tolerances import CONTACT_GAP, SAME_PLACE
+from .tolerances import CONTACT_GAP
 
 Pair = tuple[int, int]
 
@@ -53,6 +53,15 @@ def pair_gap(model: Model, pair: Pair, states: Array) -> tuple[Array, float]:
     clear = apart - model.size[a] - model.size[b]
     if clear > 0.01 * apart:  # bounding spheres: a lower bound is all that a distant pair needs
         return (states[a, :3] - states[b, :3]) / apart, clear
+    if _cylinder_on_mesh(model, pair):
+        return cylinder_pairs.surface_distance(
+            _shape(model, a), model.surface(b), states[[a, b]], pair_size(model, pair)
+        )
+    if _cylinder_on_mesh(model, (b, a)):
+        normal, gap = cylinder_pairs.surface_distance(
+            _shape(model, b), model.surface(a), states[[b, a]], pair_size(model, pair)
+        )
+        return -normal, gap
     if model.is_mesh[a] or model.is_mesh[b]:
         return mesh_pairs.surface_distance(model.surface(a), model.surface(b), states[[a, b]])[:2]
     return convex_kernels.pair_separation(
@@ -66,6 +75,14 @@ def overlap(model: Model, pair: Pair, states: Array) -> float:
     if model.planes[b] is None and (model.is_mesh[a] or model.is_mesh[b]):
         if np.linalg.norm(states[a, :3] - states[b, :3]) >= model.size[a] + model.size[b]:
             return 0.0
+        for first, second in (pair, (b, a)):
+            if _cylinder_on_mesh(model, (first, second)):
+                return cylinder_pairs.overlap_depth(
+                    _shape(model, first),
+                    model.surface(second),
+                    states[[first, second]],
+                    pair_size(model, pair),
+                )
         return mesh_pairs.overlap_depth(model.surface(a), model.surface(b), states[[a, b]])
     return max(0.0, -pair_gap(model, pair, states)[1])
 
@@ -98,15 +115,20 @@ def pair_impact(
     """First time in [0, span] [s] from now at which two bodies meet: (time, hit).
 
     `pieces` are the coefficients of their motions, `ages` [s] how long ago these began. `held`: features that
-    lasting contact keeps together, as `held_features` tells. hit: 1, 0 where they do not meet (time inf), -2
-    where the search did not end.
+    lasting contact keeps together, as `held_contacts.held_features` tells. hit: 1, 0 where they do not meet
+    (time inf), -2 where the search did not end.
 
     Convex bodies that are apart are led by one axis (`convex_kernels`, several times faster). From contact on,
-    and for meshes, every pair of features is followed (`mesh_kernels`): one fixed axis cannot tell corners of a
-    turning face that come closer from the place of contact, which does not.
+    and for meshes, every pair of features is followed (`mesh_kernels`); cylinders are led by axes throughout.
     """
     a, b = pair
     size = pair_size(model, pair)
+    if _cylinder_on_mesh(model, pair):
+        return cylinder_pairs.impact(_shape(model, a), model.surface(b), pieces, bounds, ages, span, size)
+    if _cylinder_on_mesh(model, (b, a)):
+        return cylinder_pairs.impact(
+            _shape(model, b), model.surface(a), pieces[::-1], bounds[::-1], ages[::-1], span, size
+        )
     if not (model.is_mesh[a] or model.is_mesh[b]):
         first, second = _shape(model, a), _shape(model, b)
         here = np.array([kernels.evaluate_piece(piece, age) for piece, age in zip(pieces, ages, strict=True)])
@@ -123,26 +145,8 @@ def pair_impact(
     known = mesh_pairs.known_contacts(*surfaces, here, CONTACT_GAP * size, size)
     return mesh_kernels.mesh_impact(
         surfaces[0], pieces[0], bounds[0], ages[0], surfaces[1], pieces[1], bounds[1], ages[1], span, size, known,
-        np.zeros((0, 3), dtype=np.int64) if held is None else held,
+        np.zeros((0, 4), dtype=np.int64) if held is None else held,
     )  # fmt: skip
-
-
-def held_features(model: Model, patch: ContactPatch, states: Array) -> NDArray[np.int64] | None:
-    """Pairs of features (k, 3) that touch where contacts of one pair of bodies are, None where it has no features.
-
-    Each is a kind of `mesh_kernels` and the numbers of the two features.
-    """
-    a, b = (int(body) for body in patch.bodies[0])
-    shapes = model.shapes[a], model.shapes[b]
-    if any(shape is None or shape.disk > 0.0 for shape in shapes):
-        return None
-    size = pair_size(model, (a, b))
-    rows = mesh_pairs.surface_contacts(
-        model.surface(a), model.surface(b), states[[a, b]], float(patch.gap.max()) + CONTACT_GAP * size
-    )
-    places = rows[:, 4:7] @ kernels.rotation_matrix(states[b, 3:7]).T + states[b, :3]
-    near = np.linalg.norm(places[:, None] - patch.point[None], axis=2) <= SAME_PLACE * size
-    return rows[near.any(axis=1), :3].astype(np.int64)
 
 
 def contact_patch(
@@ -156,6 +160,15 @@ def contact_patch(
         shape, plane = _shape(model, a), model.planes[b]
         if plane is not None:
             found = convex_kernels.half_space_contacts(shape, states[a], *plane, within)
+        elif _cylinder_on_mesh(model, pair):
+            found = cylinder_pairs.contacts_between(
+                shape, model.surface(b), states[[a, b]], within, pair_size(model, pair)
+            )
+        elif _cylinder_on_mesh(model, (b, a)):
+            point, normal, gap, *sided = cylinder_pairs.contacts_between(
+                _shape(model, b), model.surface(a), states[[b, a]], within, pair_size(model, pair)
+            )
+            found = (point, -normal, gap, *(np.ascontiguousarray(value[:, ::-1]) for value in sided))
         elif model.is_mesh[a] or model.is_mesh[b]:
             found = mesh_pairs.contacts_between(
                 model.surface(a), model.surface(b), states[[a, b]], within, pair_size(model, pair)
@@ -221,6 +234,12 @@ def contact_jacobian(
                 jacobian[3 * c : 3 * c + 3, k : k + 3] = sign * frame
                 jacobian[3 * c : 3 * c + 3, k + 3 : k + 6] = sign * np.cross(arm, frame)
     return jacobian, inverse_mass, velocity, bodies
+
+
+def _cylinder_on_mesh(model: Model, pair: Pair) -> bool:
+    """Whether the first of two bodies is a cylinder and the second a mesh."""
+    shape = model.shapes[pair[0]]
+    return shape is not None and shape.disk > 0.0 and model.is_mesh[pair[1]]
 
 
 def _shape(model: Model, body: int) -> CollisionShape:

@@ -16,8 +16,8 @@ stationary points of the disks), which are exact at any gap.
 import numpy as np
 
 from ..compiled import kernel
-from .kernels import TERMS, first_root
-from .tolerances import APPROACH_SPEED, PENETRATION, TOUCH_GAP
+from .kernels import TERMS, evaluate_piece, first_root
+from .tolerances import APPROACH_SPEED, CONTACT_GAP, PENETRATION, TOUCH_GAP
 
 POINT, EDGE, FACE, RIM = 0, 1, 2, 3  # as in event.Feature
 SEVERAL, ROUND = 2, 3  # kinds of touching features beyond point and segment: polygon, disk
@@ -27,6 +27,9 @@ _ROUNDING = 4e-16
 _SHIFT = 1e-3
 _NEAR = 1e-3
 _TIED = 16
+_SPINLESS = (
+    1.21  # a disk's points that do not spin about its axis have at most (1 + sqrt(2)) / 2 times the bound
+)
 
 
 @kernel()
@@ -791,11 +794,16 @@ def _support_line(shape, mx, my, mz, rx, ry, rz, horizon):
     return mx * x + my * y + mz * z, rx * x + ry * y + rz * z
 
 
-@kernel(forceinline=True)
-def _direction_rate(frame, x, y, z):
-    """Rate in body axes [1/s] of a fixed world direction, seen by points that move with the body."""
-    cx, cy, cz = cross(x, y, z, frame[15], frame[16], frame[17])
-    return to_body(frame, cx, cy, cz)
+@kernel()
+def _support_rate(shape, frame, mx, my, mz, ox, oy, oz):
+    """Rate [1/s] in body axes at which points that move with a body see a direction m (body axes) turn.
+
+    In the world m turns at o [rad/s].
+    """
+    wx, wy, wz = to_body(frame, frame[15] - ox, frame[16] - oy, frame[17] - oz)
+    if shape.disk > 0.0:  # as a set it is the same, and its rim then moves as slowly as it can
+        wz = 0.0
+    return cross(mx, my, mz, wx, wy, wz)
 
 
 @kernel()
@@ -812,13 +820,14 @@ def half_space_impact(shape, C, span, bounds, ignored, normal, offset, size):
     tau = 0.0
     nx, ny, nz = normal[0], normal[1], normal[2]
     acceleration = nx * bounds[0] + ny * bounds[1] + nz * bounds[2]
-    half_curvature = min(0.0, 0.5 * (acceleration - bounds[3] - bounds[4] * shape.reach))
+    ways = bounds[4] * shape.reach * (_SPINLESS if shape.disk > 0.0 else 1.0)
+    half_curvature = min(0.0, 0.5 * (acceleration - bounds[3] - ways))
     touch = TOUCH_GAP * size
     deepest = PENETRATION * size
     for _ in range(100000):
         frame_of_piece(C, moving, turning, tau, state, frame)
         mx, my, mz = to_body(frame, nx, ny, nz)
-        rx, ry, rz = _direction_rate(frame, nx, ny, nz)
+        rx, ry, rz = _support_rate(shape, frame, mx, my, mz, 0.0, 0.0, 0.0)
         height = nx * frame[9] + ny * frame[10] + nz * frame[11] - offset - shape.radius
         climb = nx * frame[12] + ny * frame[13] + nz * frame[14]
         rim = rim_rate = 0.0
@@ -888,14 +897,157 @@ def _spheres_impact(frame_a, frame_b, radius, touch):
 
 
 @kernel()
+def turning_bounds(shape_a, frame_a, bounds_a, shape_b, frame_b, bounds_b, horizon):
+    """Bounds for axes that turn: (far [m], fast [m/s], horizon [s]).
+
+    Over the horizon, at most the one given, any point of A and any of B have a difference of at most `far` that
+    changes at most at `fast`.
+    """
+    apart = closing = pull = 0.0
+    for i in range(3):
+        apart += (frame_a[9 + i] - frame_b[9 + i]) ** 2
+        closing += (frame_a[12 + i] - frame_b[12 + i]) ** 2
+        pull += (bounds_a[i] - bounds_b[i]) ** 2
+    apart, closing = np.sqrt(apart), np.sqrt(closing)
+    deviation = np.sqrt(pull) + bounds_a[3] + bounds_b[3]
+    around = shape_a.reach + shape_b.reach + shape_a.radius + shape_b.radius
+    if closing > 0.0 or deviation > 0.0:
+        horizon = min(horizon, first_root(around, -closing, -0.5 * deviation))
+    fast = closing + np.sqrt(bounds_a[4]) * shape_a.reach + np.sqrt(bounds_b[4]) * shape_b.reach
+    return apart + 2.0 * around, fast + (deviation * horizon if deviation > 0.0 else 0.0), horizon
+
+
+@kernel()
+def axis_step(
+    shape_a, frame_a, bounds_a, shape_b, frame_b, bounds_b, nx, ny, nz, ox, oy, oz, far, fast, horizon, gap, size
+):  # fmt: skip
+    """How long an axis n separates two shapes that turns at the constant rate o [rad/s, world]: (step, rate).
+
+    `gap` is the separation [m] along n now, `rate` the slowest rate of it [m/s]. A step from no gap is at most as
+    long as they stay less deep than allowed. `far`, `fast`: see `turning_bounds`; they count only where o is not
+    zero. With n = n(t) and d the difference of two points, |(n.d)''| <= o^2 |d| + 2 o |d'| + |d''|. An axis that
+    turns with a body has that body's face at rest below it: one fixed in the world cannot tell corners of a
+    turning face that come closer from the place of contact, which does not.
+    """
+    touch, deepest = TOUCH_GAP * size, PENETRATION * size
+    ax, ay, az = to_body(frame_a, nx, ny, nz)
+    bx, by, bz = to_body(frame_b, -nx, -ny, -nz)
+    rax, ray, raz = _support_rate(shape_a, frame_a, ax, ay, az, ox, oy, oz)
+    rbx, rby, rbz = _support_rate(shape_b, frame_b, bx, by, bz, ox, oy, oz)
+    tx, ty, tz = cross(ox, oy, oz, nx, ny, nz)
+    dx, dy, dz = frame_a[9] - frame_b[9], frame_a[10] - frame_b[10], frame_a[11] - frame_b[11]
+    drift = (
+        nx * (frame_a[12] - frame_b[12]) + ny * (frame_a[13] - frame_b[13]) + nz * (frame_a[14] - frame_b[14])
+    ) + (tx * dx + ty * dy + tz * dz)
+    rate = (
+        drift
+        + _lowest_rate(shape_a, ax, ay, az, rax, ray, raz, touch)
+        + _lowest_rate(shape_b, bx, by, bz, rbx, rby, rbz, touch)
+    )
+    ways_a = bounds_a[4] * shape_a.reach * (_SPINLESS if shape_a.disk > 0.0 else 1.0)
+    ways_b = bounds_b[4] * shape_b.reach * (_SPINLESS if shape_b.disk > 0.0 else 1.0)
+    half_curvature = -0.5 * (bounds_a[3] + bounds_b[3] + ways_a + ways_b)
+    for i in range(3):
+        pull = bounds_a[i] - bounds_b[i]
+        half_curvature += 0.5 * pull * (nx if i == 0 else (ny if i == 1 else nz))
+    turning = np.sqrt(ox * ox + oy * oy + oz * oz)
+    if turning > 0.0:  # the nominal acceleration does not stay along the axis
+        pull = np.sqrt(
+            (bounds_a[0] - bounds_b[0]) ** 2
+            + (bounds_a[1] - bounds_b[1]) ** 2
+            + (bounds_a[2] - bounds_b[2]) ** 2
+        )
+        half_curvature = -0.5 * (
+            pull + bounds_a[3] + bounds_b[3] + ways_a + ways_b + turning * (turning * far + 2.0 * fast)
+        )
+    half_curvature = min(0.0, half_curvature)
+    slack = 0.0
+    if gap <= touch and (rate * rate <= -0.4 * half_curvature * deepest or rate < 0.0):
+        # they hardly leave, or this axis does not show it: look again before they could be deeper than allowed
+        slack = max(deepest, 0.1 * deepest - gap)
+    # first root of the lowest of all pair quadratics: concave, so shrinking from an active pair is exact
+    step = first_root(max(gap + slack, 0.0), rate, half_curvature)
+    apart = nx * dx + ny * dy + nz * dz - shape_a.radius - shape_b.radius + slack
+    for _ in range(100):
+        ahead = horizon if step == np.inf else step
+        fa, ra = _support_line(shape_a, ax, ay, az, rax, ray, raz, ahead)
+        fb, rb = _support_line(shape_b, bx, by, bz, rbx, rby, rbz, ahead)
+        shorter = first_root(max(apart + fa + fb, 0.0), drift + ra + rb, half_curvature)
+        if shorter >= step * (1.0 - 1e-12):
+            break
+        step = shorter
+    return min(step, horizon), rate
+
+
+@kernel()
+def crossing_turn(shape_a, state_a, frame_a, shape_b, state_b, frame_b, size):
+    """Slowest rate [m/s] at which contacts of two shapes open, and how an axis turns there: (ox, oy, oz, rate).
+
+    The axis stays across both of the lines that cross at the slowest contact, edges or tangents of rims; the
+    rate of turning is zero where none cross. Rate inf: there are no contacts.
+    """
+    point, normals, _, features, _, directions, _ = pair_contacts(
+        shape_a, state_a, shape_b, state_b, size, CONTACT_GAP * size
+    )
+    slowest = np.inf
+    ox = oy = oz = 0.0
+    for c in range(point.shape[0]):
+        n, x = normals[c], point[c]
+        vax, vay, vaz = point_velocity(frame_a, x[0], x[1], x[2])
+        vbx, vby, vbz = point_velocity(frame_b, x[0], x[1], x[2])
+        rate = n[0] * (vax - vbx) + n[1] * (vay - vby) + n[2] * (vaz - vbz)
+        if rate >= slowest:
+            continue
+        slowest = rate
+        ax, ay, az = _outline(features[c, 0], directions[c, 0], frame_a, x)
+        bx, by, bz = _outline(features[c, 1], directions[c, 1], frame_b, x)
+        ox, oy, oz = turn_across(frame_a, frame_b, n[0], n[1], n[2], ax, ay, az, bx, by, bz)
+    return ox, oy, oz, slowest
+
+
+@kernel()
+def _outline(feature, along, frame, x):
+    """Direction of the edge, or tangent of the rim, with which a body touches at x; zero of other features."""
+    if feature == RIM:
+        return cross(along[0], along[1], along[2], x[0] - frame[9], x[1] - frame[10], x[2] - frame[11])
+    if feature == EDGE:
+        return along[0], along[1], along[2]
+    return 0.0, 0.0, 0.0
+
+
+@kernel()
+def turn_across(frame_a, frame_b, nx, ny, nz, ax, ay, az, bx, by, bz):
+    """Angular velocity [rad/s] at which an axis n stays across a line a of A and a line b of B; else zero."""
+    cx, cy, cz = cross(bx, by, bz, nx, ny, nz)
+    dx, dy, dz = cross(ax, ay, az, nx, ny, nz)
+    sine = ax * cx + ay * cy + az * cz
+    if abs(sine) <= 1e-6 * np.sqrt((ax * ax + ay * ay + az * az) * (bx * bx + by * by + bz * bz)):
+        return 0.0, 0.0, 0.0
+    px, py, pz = cross(frame_a[15], frame_a[16], frame_a[17], nx, ny, nz)
+    qx, qy, qz = cross(frame_b[15], frame_b[16], frame_b[17], nx, ny, nz)
+    p = (px * ax + py * ay + pz * az) / sine
+    q = (qx * bx + qy * by + qz * bz) / sine
+    return cross(nx, ny, nz, p * cx - q * dx, p * cy - q * dy, p * cz - q * dz)
+
+
+@kernel(forceinline=True)
+def point_velocity(frame, x, y, z):
+    """Velocity [m/s] of the point of a body that is at (x, y, z), world axes."""
+    cx, cy, cz = cross(frame[15], frame[16], frame[17], x - frame[9], y - frame[10], z - frame[11])
+    return frame[12] + cx, frame[13] + cy, frame[14] + cz
+
+
+@kernel()
 def pair_impact(
     shape_a, CA, bounds_a, shape_b, CB, bounds_b, start_a, start_b, span, size
 ):  # fmt: skip
     """First time in [0, span] at which two shapes meet while approaching: (time, hit).
 
-    A fixed world axis that separates them now separates them until the quadratic bounds of their lowest points
-    cross, so the search may advance that far (conservative advancement to second order). `start_a`, `start_b` are
-    the ages of the two pieces at the start. hit: 1, 0 none, -2 step limit.
+    An axis that separates them now, at rest or turning, separates them until the quadratic bounds of their lowest
+    points cross, so the search may advance that far (conservative advancement to second order): near contact as
+    far as the best of the axes at rest, turning with A or with B. Where all of these close they hit if places of
+    contact approach. `start_a`, `start_b` are the ages of the two pieces at the start. hit: 1, 0 none, -2 step
+    limit.
     """
     state, frame_a, frame_b = np.empty(13), np.empty(18), np.empty(18)
     S = np.empty((4, 3))
@@ -903,7 +1055,6 @@ def pair_impact(
     moving_a, turning_a = used_terms(CA)
     moving_b, turning_b = used_terms(CB)
     touch = TOUCH_GAP * size
-    deepest = PENETRATION * size
     radius = shape_a.radius + shape_b.radius
     frame_of_piece(CA, moving_a, turning_a, start_a, state, frame_a)
     frame_of_piece(CB, moving_b, turning_b, start_b, state, frame_b)
@@ -944,53 +1095,31 @@ def pair_impact(
             nx, ny, nz, gap = separation(
                 shape_a, frame_a, shape_b, frame_b, size, nx, ny, nz, S, near_a, near_b
             )
-        ax, ay, az = to_body(frame_a, nx, ny, nz)
-        bx, by, bz = to_body(frame_b, -nx, -ny, -nz)
-        rax, ray, raz = _direction_rate(frame_a, nx, ny, nz)
-        rbx, rby, rbz = _direction_rate(frame_b, -nx, -ny, -nz)
-        drift = (
-            nx * (frame_a[12] - frame_b[12])
-            + ny * (frame_a[13] - frame_b[13])
-            + nz * (frame_a[14] - frame_b[14])
-        )
-        rate = (
-            drift
-            + _lowest_rate(shape_a, ax, ay, az, rax, ray, raz, touch)
-            + _lowest_rate(shape_b, bx, by, bz, rbx, rby, rbz, touch)
-        )
-        if gap <= touch and rate < -APPROACH_SPEED:
-            return tau, 1
-        acceleration = (
-            nx * (bounds_a[0] - bounds_b[0])
-            + ny * (bounds_a[1] - bounds_b[1])
-            + nz * (bounds_a[2] - bounds_b[2])
-        )
-        half_curvature = min(
-            0.0,
-            0.5
-            * (
-                acceleration - bounds_a[3] - bounds_b[3]
-                - bounds_a[4] * shape_a.reach - bounds_b[4] * shape_b.reach
-            ),
+        left = span - tau
+        step, rate = axis_step(
+            shape_a, frame_a, bounds_a, shape_b, frame_b, bounds_b, nx, ny, nz, 0.0, 0.0, 0.0, 0.0, 0.0, left,
+            gap, size,
         )  # fmt: skip
-        slack = 0.0
-        if gap <= touch and (rate * rate <= -0.4 * half_curvature * deepest or -APPROACH_SPEED <= rate < 0.0):
-            # they hardly leave, or only rounding brings them closer: look again before they could be deeper
-            # than allowed
-            slack = max(deepest, 0.1 * deepest - gap)
-        # first root of the lowest of all pair quadratics: concave, so shrinking from an active pair is exact
-        step = first_root(max(gap + slack, 0.0), rate, half_curvature)
-        apart = (
-            nx * (frame_a[9] - frame_b[9]) + ny * (frame_a[10] - frame_b[10]) + nz * (frame_a[11] - frame_b[11])
-        ) - radius + slack  # fmt: skip
-        for _ in range(100):
-            horizon = span - tau if step == np.inf else step
-            fa, ra = _support_line(shape_a, ax, ay, az, rax, ray, raz, horizon)
-            fb, rb = _support_line(shape_b, bx, by, bz, rbx, rby, rbz, horizon)
-            shorter = first_root(max(apart + fa + fb, 0.0), drift + ra + rb, half_curvature)
-            if shorter >= step * (1.0 - 1e-12):
-                break
-            step = shorter
+        if near or gap <= touch:
+            far, fast, horizon = turning_bounds(shape_a, frame_a, bounds_a, shape_b, frame_b, bounds_b, left)
+            for frame in (frame_a, frame_b):
+                later, other = axis_step(
+                    shape_a, frame_a, bounds_a, shape_b, frame_b, bounds_b, nx, ny, nz, frame[15], frame[16],
+                    frame[17], far, fast, horizon, gap, size,
+                )  # fmt: skip
+                step, rate = max(step, later), max(rate, other)
+        if gap <= touch and rate < -APPROACH_SPEED:
+            ox, oy, oz, rate = crossing_turn(
+                shape_a, evaluate_piece(CA, start_a + tau), frame_a,
+                shape_b, evaluate_piece(CB, start_b + tau), frame_b, size,
+            )  # fmt: skip
+            if rate < -APPROACH_SPEED:
+                return tau, 1
+            later, _ = axis_step(
+                shape_a, frame_a, bounds_a, shape_b, frame_b, bounds_b, nx, ny, nz, ox, oy, oz, far, fast,
+                horizon, gap, size,
+            )  # fmt: skip
+            step = max(step, later)
         if tau >= span:
             return np.inf, 0
         following = tau + step

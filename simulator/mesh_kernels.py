@@ -22,6 +22,9 @@ from .kernels import evaluate_piece, first_root, rotation_matrix
 from .tolerances import APPROACH_SPEED, PENETRATION, SIDEWAYS, STAR_SLOPE, TOUCH_GAP
 
 POINT_A, POINT_B, EDGES = 0, 1, 2  # a point of A on a triangle of B, a point of B on one of A, edge on edge
+BESIDE = (
+    10  # added to the first two: a triangle beside one that holds a round point, with the corners they share
+)
 _STACK = 256
 TOUCHES, ASK = -1.0, -2.0
 BAND = 1e-9  # of the size: closer than this the sign of a height is that of the sides on which surfaces lie
@@ -244,6 +247,26 @@ def closest_on_segments(ax, ay, az, bx, by, bz, cx, cy, cz, ex, ey, ez):
 
 
 @kernel()
+def way_beyond_ends(wx, wy, wz, ux, uy, uz, vx, vy, vz):
+    """How far beyond the end of one of two edges u and v (w apart at their starts) their lines cross [m]."""
+    a, b, c = dot(ux, uy, uz, ux, uy, uz), dot(ux, uy, uz, vx, vy, vz), dot(vx, vy, vz, vx, vy, vz)
+    d, e = dot(ux, uy, uz, wx, wy, wz), dot(vx, vy, vz, wx, wy, wz)
+    nx, ny, nz = cross(ux, uy, uz, vx, vy, vz)
+    D = dot(nx, ny, nz, nx, ny, nz)
+    s, t = (b * e - c * d) / D, (a * e - b * d) / D
+    return max(max(0.0, -s, s - 1.0) * np.sqrt(a), max(0.0, -t, t - 1.0) * np.sqrt(c))
+
+
+@kernel()
+def across(mx, my, mz, ex, ey, ez):
+    """The unit vector nearest to m that is across e."""
+    along = dot(mx, my, mz, ex, ey, ez) / dot(ex, ey, ez, ex, ey, ez)
+    mx, my, mz = mx - along * ex, my - along * ey, mz - along * ez
+    length = np.sqrt(dot(mx, my, mz, mx, my, mz))
+    return mx / length, my / length, mz / length
+
+
+@kernel()
 def leans_over(points, star_start, star, p, nx, ny, nz, sign, slack):
     """Whether a neighbour of point p lies beyond its plane with normal n on the side -sign."""
     for k in range(star_start[p], star_start[p + 1]):
@@ -323,14 +346,25 @@ def is_held(held, kind, first, second):
 
 
 @kernel()
+def shared_corners(held, kind, p, t):
+    """Which corners (bits 1, 2, 4) of triangle t belong to a triangle on which lasting contact holds point p."""
+    corners = 0
+    for k in range(held.shape[0]):
+        if held[k, 0] == kind + BESIDE and held[k, 1] == p and held[k, 2] == t:
+            corners |= held[k, 3]
+    return corners
+
+
+@kernel()
 def point_step(
-    pose, sign, px, py, pz, corners, nx, ny, nz, flat, side, radius, curvature, size, known, travelled
+    pose, sign, px, py, pz, corners, nx, ny, nz, flat, side, shared, radius, curvature, size, known, travelled
 ):
     """How long a point and a triangle stay apart, TOUCHES where they touch and approach, or ASK for `side`.
 
     `sign` 1: the point is A's, -1: it is B's. n: the triangle's normal (`flat`: it has one). `side` is asked for
     where the point is so close to the plane that its height does not tell it: 1 or -1, or 0 where the surface
-    around the point leans over the plane on both sides.
+    around the point leans over the plane on both sides. `shared`: the triangle's corners (bits) that belong to
+    another on which lasting contact holds the (round) point; it meets those only where that contact ends.
     """
     touch, deepest = TOUCH_GAP * size, PENETRATION * size
     half = -0.5 * curvature
@@ -338,19 +372,38 @@ def point_step(
         px, py, pz, corners[0, 0], corners[0, 1], corners[0, 2], corners[1, 0], corners[1, 1], corners[1, 2],
         corners[2, 0], corners[2, 1], corners[2, 2],
     )  # fmt: skip
+    if shared != 0 and region > 0:
+        of_region = 1 << (region - 4)
+        if region <= 3:
+            of_region = (1 << (region - 1)) | (1 << (region % 3))
+        if shared & of_region == of_region:
+            return np.inf
     dx, dy, dz = px - qx, py - qy, pz - qz
     square = dot(dx, dy, dz, dx, dy, dz)
     distance = np.sqrt(square)
     step = rate = 0.0
-    if distance > 0.0:
-        rate = sign * velocity_along(pose, px, py, pz, dx / distance, dy / distance, dz / distance)
+    if distance > touch:
+        mx, my, mz = dx / distance, dy / distance, dz / distance
+        if 1 <= region <= 3:  # rounding must not tilt the direction along the edge
+            k, m = region - 1, region % 3
+            mx, my, mz = across(
+                mx,
+                my,
+                mz,
+                corners[m, 0] - corners[k, 0],
+                corners[m, 1] - corners[k, 1],
+                corners[m, 2] - corners[k, 2],
+            )
+        elif flat and region == 0:
+            toward = 1.0 if dot(mx, my, mz, nx, ny, nz) > 0.0 else -1.0
+            mx, my, mz = toward * nx, toward * ny, toward * nz
+        rate = sign * velocity_along(pose, px, py, pz, mx, my, mz)
         gap = distance - radius
         if radius > 0.0 and gap <= touch and rate < -APPROACH_SPEED:
             if is_known(known, pose, px, py, pz, radius, size, travelled):
                 return first_root(deepest, 0.0, half)
             return TOUCHES
-        if radius > 0.0 or distance > BAND * size:  # closer, the direction is rounding
-            step = look_again(gap, rate, half, touch, deepest)
+        step = look_again(gap, rate, half, touch, deepest)
     if radius > 0.0 or not flat:
         return step
     height = dot(px - corners[0, 0], py - corners[0, 1], pz - corners[0, 2], nx, ny, nz)
@@ -362,8 +415,8 @@ def point_step(
         return max(step, first_root(deepest, min(rate, 0.0), half))
     height *= side
     rate = sign * side * velocity_along(pose, px, py, pz, nx, ny, nz)
-    beside = 0.0 if region == 0 else square - height * height
-    if height <= touch and rate < -APPROACH_SPEED and beside <= (SIDEWAYS * size) ** 2:
+    sideways = 0.0 if region == 0 else square - height * height
+    if height <= touch and rate < -APPROACH_SPEED and sideways <= (SIDEWAYS * size) ** 2:
         if is_known(known, pose, px, py, pz, 0.0, size, travelled):
             return max(step, first_root(deepest, 0.0, half))
         return TOUCHES
@@ -372,8 +425,8 @@ def point_step(
 
 @kernel()
 def edge_step(
-    pose, ax, ay, az, bx, by, bz, cx, cy, cz, ex, ey, ez, side, radius, curvature, size, turning, turning_rate,
-    horizon, known, travelled,
+    pose, ax, ay, az, bx, by, bz, cx, cy, cz, ex, ey, ez, side, radius, curvature, size, turning,
+    turning_rate, horizon, known, travelled,
 ):  # fmt: skip
     """How long an edge a-b of A and an edge c-e of B stay apart, TOUCHES where they touch and approach, or ASK.
 
@@ -393,8 +446,17 @@ def edge_step(
     square = dot(dx, dy, dz, dx, dy, dz)
     distance = np.sqrt(square)
     step = closing = 0.0
-    if distance > 0.0:
+    if distance > touch:
         mx, my, mz = dx / distance, dy / distance, dz / distance
+        # rounding must not tilt the direction along an edge
+        if inside:
+            nx, ny, nz = cross(ux, uy, uz, vx, vy, vz)
+            toward = np.copysign(1.0 / np.sqrt(dot(nx, ny, nz, nx, ny, nz)), dot(nx, ny, nz, mx, my, mz))
+            mx, my, mz = toward * nx, toward * ny, toward * nz
+        elif 0.0 < t < 1.0:
+            mx, my, mz = across(mx, my, mz, vx, vy, vz)
+        elif 0.0 < s < 1.0:
+            mx, my, mz = across(mx, my, mz, ux, uy, uz)
         top = max(dot(cx, cy, cz, mx, my, mz), dot(ex, ey, ez, mx, my, mz)) + radius
         near = dot(ax, ay, az, mx, my, mz) - top
         far = dot(bx, by, bz, mx, my, mz) - top
@@ -419,10 +481,19 @@ def edge_step(
         return ASK
     if side == 0:
         return max(step, first_root(deepest, closing, half))
-    beside = 0.0 if inside else square - gap * gap
+    if radius > 0.0 and not inside:
+        # the ends are looked at as points; between them round edges meet only after their lines cross there
+        beyond = way_beyond_ends(ax - cx, ay - cy, az - cz, ux, uy, uz, vx, vy, vz) + BAND * size
+        speed = 0.0
+        for i in range(3):
+            ox, oy, oz = 1.0 * (i == 0), 1.0 * (i == 1), 1.0 * (i == 2)
+            speed += velocity_along(pose, px, py, pz, ox, oy, oz) ** 2
+        drift = (np.sqrt(speed) + curvature * horizon + 4.0 * turning * (radius + size + beyond)) / sine**2
+        return max(step, min(horizon, beyond / drift)) if drift > 0.0 else max(step, horizon)
+    sideways = 0.0 if inside else square - gap * gap
     gap = side * gap - radius
     rate = side * velocity_along(pose, px, py, pz, nx, ny, nz)
-    if gap <= touch and rate < -APPROACH_SPEED and beside <= (SIDEWAYS * size) ** 2:
+    if gap <= touch and rate < -APPROACH_SPEED and sideways <= (SIDEWAYS * size) ** 2:
         if is_known(known, pose, px, py, pz, radius, size, travelled):
             return max(step, first_root(deepest, 0.0, half))
         return TOUCHES
@@ -509,30 +580,17 @@ def elements_step(
         p = A.element_points[ka, i]
         if p < 0 or is_held(held, POINT_A, p, B.group[tb] if tb >= 0 else -1):
             continue
+        shared = shared_corners(held, POINT_A, p, tb)
         px, py, pz = carried(pose, A.points[p])
         step = point_step(
-            pose,
-            1.0,
-            px,
-            py,
-            pz,
-            corners_b,
-            nx,
-            ny,
-            nz,
-            tb >= 0,
-            ASK,
-            radius,
-            curvature_a,
-            size,
-            known,
+            pose, 1.0, px, py, pz, corners_b, nx, ny, nz, tb >= 0, ASK, shared, radius, curvature_a, size, known,
             travelled,
-        )
+        )  # fmt: skip
         if step == ASK:
             mx, my, mz = turned_back_by(pose, nx, ny, nz)
             side = point_side(A, p, B.sheet, mx, my, mz, slack)
             step = point_step(
-                pose, 1.0, px, py, pz, corners_b, nx, ny, nz, True, side, radius, curvature_a, size, known,
+                pose, 1.0, px, py, pz, corners_b, nx, ny, nz, True, side, shared, radius, curvature_a, size, known,
                 travelled,
             )  # fmt: skip
         if step == TOUCHES:
@@ -544,29 +602,16 @@ def elements_step(
         p = B.element_points[kb, i]
         if p < 0 or is_held(held, POINT_B, p, A.group[ta] if ta >= 0 else -1):
             continue
+        shared = shared_corners(held, POINT_B, p, ta)
         px, py, pz = B.points[p, 0], B.points[p, 1], B.points[p, 2]
         step = point_step(
-            pose,
-            -1.0,
-            px,
-            py,
-            pz,
-            corners_a,
-            nx,
-            ny,
-            nz,
-            ta >= 0,
-            ASK,
-            radius,
-            curvature_b,
-            size,
-            known,
+            pose, -1.0, px, py, pz, corners_a, nx, ny, nz, ta >= 0, ASK, shared, radius, curvature_b, size, known,
             travelled,
-        )
+        )  # fmt: skip
         if step == ASK:
             side = point_side(B, p, A.sheet, nx, ny, nz, slack)
             step = point_step(
-                pose, -1.0, px, py, pz, corners_a, nx, ny, nz, True, side, radius, curvature_b, size, known,
+                pose, -1.0, px, py, pz, corners_a, nx, ny, nz, True, side, shared, radius, curvature_b, size, known,
                 travelled,
             )  # fmt: skip
         if step == TOUCHES:
@@ -586,16 +631,16 @@ def elements_step(
             cx, cy, cz = B.points[c, 0], B.points[c, 1], B.points[c, 2]
             ex, ey, ez = B.points[e, 0], B.points[e, 1], B.points[e, 2]
             step = edge_step(
-                pose, ax, ay, az, bx, by, bz, cx, cy, cz, ex, ey, ez, ASK, radius, curvature_a, size, turning,
-                turning_rate, best, known, travelled,
+                pose, ax, ay, az, bx, by, bz, cx, cy, cz, ex, ey, ez, ASK, radius, curvature_a, size,
+                turning, turning_rate, best, known, travelled,
             )  # fmt: skip
             if step == ASK:
                 nx, ny, nz = cross(bx - ax, by - ay, bz - az, ex - cx, ey - cy, ez - cz)
                 length = np.sqrt(dot(nx, ny, nz, nx, ny, nz))
                 side = edge_side(A, a, B, b, pose, nx / length, ny / length, nz / length)
                 step = edge_step(
-                    pose, ax, ay, az, bx, by, bz, cx, cy, cz, ex, ey, ez, side, radius, curvature_a, size, turning,
-                    turning_rate, best, known, travelled,
+                    pose, ax, ay, az, bx, by, bz, cx, cy, cz, ex, ey, ez, side, radius, curvature_a, size,
+                    turning, turning_rate, best, known, travelled,
                 )  # fmt: skip
             if step == TOUCHES:
                 return TOUCHES
@@ -608,8 +653,9 @@ def mesh_impact(A, piece_a, bounds_a, start_a, B, piece_b, bounds_b, start_b, sp
     """First time in [0, span] at which two surfaces touch while approaching: (time, hit).
 
     `start_a`, `start_b`: ages of the two pieces at time 0. `known` (k, 6): places and normals (axes of B) of
-    contacts at time 0 of which the law has taken care. `held` (h, 3): kind and numbers of the features (of a
-    triangle, its group) that lasting contact keeps together. hit: 1, 0 none, -2 step limit.
+    contacts at time 0 of which the law has taken care. `held` (h, 4): kind and numbers of the features (of a
+    triangle, its group) that lasting contact keeps together, or for BESIDE: point, triangle, shared corners.
+    hit: 1, 0 none, -2 step limit.
     """
     radius = A.radius + B.radius
     reach_a, reach_b = A.reach, B.reach

@@ -54,15 +54,21 @@ def overlap_depth(first: FeatureMesh, second: FeatureMesh, states: Array) -> flo
     for points, own, other in ((in_second, first, second), (in_first, second, first)):
         if not len(other.triangles) or other.sheet:
             continue
-        candidates = np.concatenate([points, _middles_inside(points, own, other)])
+        # where the surfaces do not cross, one is inside the other as a whole or not at all
+        candidates = (
+            np.concatenate([points, _middles_inside(points, own, other)]) if core == 0.0 else points[:1]
+        )
         box = (candidates >= other.low[0]).all(axis=1) & (candidates <= other.high[0]).all(axis=1)
         candidates = candidates[box]
-        for point in candidates[_inside(candidates, other)]:
-            depth = max(depth, own.radius + _distance_of_point(point, other))
+        within = candidates[inside(candidates, other)]
+        if core > 0.0 and len(within):
+            within = points
+        for point in within:
+            depth = max(depth, own.radius + distance_of_point(point, other))
     return max(0.0, depth)
 
 
-def _distance_of_point(point: Array, mesh: FeatureMesh) -> float:
+def distance_of_point(point: Array, mesh: FeatureMesh) -> float:
     """Distance of a point from a mesh's surface, in the mesh's axes."""
     pose = np.zeros(18)
     pose[[0, 4, 8]] = 1.0
@@ -97,9 +103,9 @@ def _crossings(a: Array, b: Array, corners: Array) -> Array:
     return s[inside]
 
 
-def _inside(points: Array, mesh: FeatureMesh) -> Any:
+def inside(points: Array, mesh: FeatureMesh) -> Any:
     """Which points a closed mesh encloses, by its winding number (van Oosterom & Strackee's solid angles)."""
-    inside = np.zeros(len(points), dtype=bool)
+    enclosed = np.zeros(len(points), dtype=bool)
     corners = mesh.points[mesh.triangles]
     for k, point in enumerate(points):
         a, b, c = np.moveaxis(corners - point, 1, 0)
@@ -109,8 +115,8 @@ def _inside(points: Array, mesh: FeatureMesh) -> Any:
         below += np.einsum("ij,ij->i", a, b) * lc
         below += np.einsum("ij,ij->i", b, c) * la
         below += np.einsum("ij,ij->i", c, a) * lb
-        inside[k] = np.arctan2(above, below).sum() > np.pi
-    return inside
+        enclosed[k] = np.arctan2(above, below).sum() > np.pi
+    return enclosed
 
 
 def surface_contacts(first: FeatureMesh, second: FeatureMesh, states: Array, tolerance: float) -> Array:
@@ -136,7 +142,8 @@ def merged_contacts(
     kept: list[int] = []
     normals: list[Array] = []
     gaps: list[float] = []
-    order = np.lexsort((np.arange(len(rows)), rows[:, 0] == EDGES))
+    # at one place faces come before edges and corners: over a face that begins there the contact goes on
+    order = np.lexsort((np.arange(len(rows)), (rows[:, 3] + 2) // 3, rows[:, 0] == EDGES))
     places: list[list[int]] = []
     for k in order:
         for group in places:

@@ -39,6 +39,8 @@ class Island:
     held_points: dict[Pair, NDArray[np.bool_]] = field(default_factory=dict)
     held_features: dict[Pair, NDArray[np.int64] | None] = field(default_factory=dict)
     """None: the whole pair is held."""
+    leaves: bool = False
+    """Whether a held feature comes to its end with the current step."""
 
 
 class Motions:

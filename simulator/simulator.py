@@ -13,8 +13,9 @@ from ..bodies import Material, Scene
 from ..impact_laws import AnitescuPotra, ImpactLaw, ImpactProblem
 from ..progress import ProgressBar
 from . import kernels
-from .collision import contact_jacobian, contact_patch, held_features, overlap, pair_gap, pair_size
+from .collision import contact_jacobian, contact_patch, overlap, pair_gap, pair_size
 from .event import ContactPatch, Event, EventKind
+from .held_contacts import features_at, held_features
 from .lasting_contact import (
     ContactForceError,
     ContactMode,
@@ -37,6 +38,7 @@ from .tolerances import (
     CONTACT_GAP,
     LASTING_SPEED,
     OVERLAP,
+    SAME_INSTANT,
 )
 from .trajectory import RunStatus, Trajectory
 
@@ -164,7 +166,7 @@ class Simulator:
             self._fail(RunStatus.NO_PROGRESS, str(error))
             return
         following = max(self.time, float(min(impact, renewal, until)))
-        self._stalled = 0 if following > self.time else self._stalled + 1
+        self._stalled = 0 if following > self.time + SAME_INSTANT else self._stalled + 1
         self.time = following
         self._touching.clear()
         self._contacts.clear()
@@ -225,7 +227,7 @@ class Simulator:
                     Event(self.time, island.change, island.motion.mode.contacts.patch, None, None)
                 )
                 changed |= members
-            elif island.motion.mode.forced:
+            elif island.motion.mode.forced or island.leaves:
                 changed |= members
             else:
                 try:
@@ -511,6 +513,9 @@ class Simulator:
             for body in contacts.bodies:
                 self._next_span[body] = island.next_span
             span, change, coefficients = step.span, step.change, step.coefficients
+            stays = self._features_stay(island, coefficients, packed, span)
+            if stays < span:
+                span, change, island.leaves = stays, None, True
         island.change = change
         for row, body in enumerate(contacts.bodies):
             bounds = (
@@ -522,6 +527,32 @@ class Simulator:
             )
             motion = Motion(self.time, self.time + span, coefficients[row], bounds, island)
             self._start_piece(int(body), packed[row], motion)
+
+    def _features_stay(self, island: Island, coefficients: Array, packed: Array, span: float) -> float:
+        """How long, at most `span` [s], all features that a step of an island holds together stay so."""
+        row_of = {int(body): row for row, body in enumerate(island.motion.mode.contacts.bodies)}
+
+        def features(pair: Pair, tau: float) -> frozenset:
+            states = self._motions.states.copy()
+            for body in pair:
+                if body in row_of:
+                    row = row_of[body]
+                    states[body] = kernels.evaluate_piece(coefficients[row], tau) if tau else packed[row]
+            return features_at(self.model, pair, states, island.held_features[pair])
+
+        for pair in island.held_features:
+            before = features(pair, 0.0)
+            if features(pair, span) == before:
+                continue
+            stays, left = 0.0, span
+            while left - stays > 1e-12 + 1e-15 * left:
+                middle = 0.5 * (stays + left)
+                if features(pair, middle) == before:
+                    stays = middle
+                else:
+                    left = middle
+            span = left
+        return span
 
     def _free_motion(self, body: int, state: Array) -> Motion:
         if not self.model.movable[body]:
@@ -634,7 +665,7 @@ class Simulator:
                 first, second = (bodies[b].name for b in sorted(pair))
                 raise ValueError(
                     f"position: bodies {first!r} and {second!r} overlap by {depth:.6g} m at the start; "
-                    "move them apart"
+                    "move them apart, or let scene.resolve_overlaps() do it"
                 )
 
     def _remark_ignored_properties(self) -> None:

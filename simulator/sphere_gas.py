@@ -70,6 +70,10 @@ class SphereGas:
             raise ValueError("scene: expected at least one sphere, got none")
         if scene.has_pair_materials:
             raise ValueError("scene: a SphereGas takes no materials of pairs; use Simulator")
+        kinds = {(body.collision_group, body.collision_mask) for body in bodies}
+        apart = any(not (group & mask) for group, _ in kinds for _, mask in kinds)
+        if apart or scene.disabled_pairs or any(body.sensor for body in bodies):
+            raise ValueError("scene: in a SphereGas all bodies push each other; use Simulator")
         fixed = [bodies[k] for k in self._balls if bodies[k].fixed]
         if fixed and np.any(scene.gravity):
             raise ValueError(

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bodies import Body, HalfSpace, Mesh, Scene, Shape
+from ..bodies import Body, HalfSpace, Mesh, Scene
 from .collision_shape import CollisionShape, collision_shape
 from .feature_mesh import FeatureMesh, feature_mesh
 
@@ -74,14 +74,15 @@ class Model:
     planes: tuple[tuple[Array, float] | None, ...]
     """Of a half-space: its unit normal and offset [m]."""
     is_mesh: tuple[bool, ...]
-    _surfaces: dict[Shape, FeatureMesh] = field(default_factory=dict)
+    _surfaces: dict[int, FeatureMesh] = field(default_factory=dict)
 
     def surface(self, body: int) -> FeatureMesh:
         """The surface of a body by its features (TypeError for a half-space or cylinder)."""
         shape = self.scene.bodies[body].shape
-        if shape not in self._surfaces:
-            self._surfaces[shape] = feature_mesh(shape)
-        return self._surfaces[shape]
+        key = id(shape)  # to compare meshes by what they hold would cost more than what it saves
+        if key not in self._surfaces:
+            self._surfaces[key] = feature_mesh(shape)
+        return self._surfaces[key]
 
     @property
     def count(self) -> int:

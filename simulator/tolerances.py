@@ -36,6 +36,9 @@ SAME_NORMAL = 1e-6
 APPROACH_SPEED = 1e-10
 """[m/s] Slower approach at touch is rounding of a velocity that the law set to zero, not an impact."""
 
+SAME_INSTANT = 1e-12
+"""[s] Turns of the loop that advance time by less make no progress; after 200 in a row a run stops and says so."""
+
 OVERLAP = 1e-9
 """[m per m of size] Overlap refused in an initial configuration."""
 

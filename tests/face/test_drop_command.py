@@ -182,16 +182,10 @@ def test_no_progress_without_a_terminal(monkeypatch):
     assert bar_of_a_drop(monkeypatch, 1.0, terminal=False) == ""
 
 
-@pytest.fixture(params=[False, True], ids=["hulls", "true triangles"])
-def true_triangles(request, monkeypatch):
-    monkeypatch.setattr("carom.demos.drop._TRUE_TRIANGLES", request.param)
-    return request.param
-
-
 OF_HULL = "Shape and mass are those of the convex hull."
 
 
-def test_convex_mesh_falls_as_its_hull_in_any_case(capsys, monkeypatch, true_triangles):
+def test_convex_mesh_falls_as_its_hull_in_any_case(capsys, monkeypatch):
     write_box("box.obj")
     for source in ("surface", "hull"):
         text = said_by_drop(capsys, monkeypatch, "box.obj", "--mass-from", source)
@@ -208,28 +202,21 @@ def test_convex_mesh_falls_as_its_hull_in_any_case(capsys, monkeypatch, true_tri
         ("hull", "Shape is the true triangles, mass that of the convex hull."),
     ],
 )
-def test_dented_mesh_keeps_its_triangles(capsys, monkeypatch, true_triangles, source, sentence):
+def test_dented_mesh_keeps_its_triangles(capsys, monkeypatch, source, sentence):
     write_box("dented.obj", dent=True)
     text = said_by_drop(capsys, monkeypatch, "dented.obj", "--mass-from", source, "--scale", "1")
     assert text.startswith("dented.obj: 14 triangles; closed, not convex: it fills 90 % of its hull. ")
-    assert text.endswith(f" m across. {sentence if true_triangles else OF_HULL}\n")
+    assert text.endswith(f" m across. {sentence}\n")
     mesh = load_dropped_mesh("dented.obj", 2.0, source)
     body = drop_scene([mesh], height=0.5).bodies[1]
-    if not true_triangles:
-        assert isinstance(mesh.shape, ConvexMesh)
-        return
     assert isinstance(mesh.shape, Mesh)
     assert len(mesh.shape.triangles) == 14
     assert body.mass == pytest.approx(1000.0 * 48.0 * (0.9 if source == "surface" else 1.0), rel=1e-12)
 
 
-def test_open_mesh_needs_mass_from_its_hull(capsys, monkeypatch, true_triangles):
+def test_open_mesh_needs_mass_from_its_hull(capsys, monkeypatch):
     write_box("open.obj", slice(2, None))
     remark = "10 triangles; is open: 4 of its edges border one face only"
-    if not true_triangles:
-        text = said_by_drop(capsys, monkeypatch, "open.obj")
-        assert text == f"open.obj: {remark}. Rescaled to 0.2 m across. {OF_HULL}\n"
-        return
     assert main(["drop", "open.obj", "--no-view"]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -243,7 +230,7 @@ def test_open_mesh_needs_mass_from_its_hull(capsys, monkeypatch, true_triangles)
     assert load_dropped_mesh("open.obj", mass_from="hull").diameter == pytest.approx(0.2)
 
 
-def test_nearly_convex_meshes_are_not_called_convex(true_triangles):
+def test_nearly_convex_meshes_are_not_called_convex():
     write_box("box.obj")
     text = Path("box.obj").read_text()
     slit = "v 0.5 0 0\nv 0.5 0 1e-9\nv -0.4 0 0\nf 9 10 11\nf 9 11 10\n"  # no volume, but deep

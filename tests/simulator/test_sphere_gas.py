@@ -224,6 +224,16 @@ def test_far_spheres_share_places_of_the_grid_but_not_impacts():
         ({"body": Body(Box((1, 1, 1)), density=1.0, position=(50, 0, 0))}, TypeError, "Box"),
         ({"body": Body(Sphere(1.0), density=1.0, position=(1.0, 1.0, 1.0))}, ValueError, "overlap"),
         ({"body": Body(Sphere(1.0), density=1.0, position=(0, 0, 500))}, ValueError, "half-space"),
+        (
+            {"body": Body(Sphere(0.1), density=1.0, position=(9, 9, 9), sensor=True)},
+            ValueError,
+            "push each other",
+        ),
+        (
+            {"body": Body(Sphere(0.1), density=1.0, position=(9, 9, 9), collision_group=2, collision_mask=2)},
+            ValueError,
+            "push each other",
+        ),
         ({"gravity": (0, 0, -1), "material": Material(restitution=0.5)}, ValueError, "restitution"),
         (
             {"gravity": (0, 0, -1), "body": Body(Sphere(0.1), fixed=True, material=ELASTIC)},
