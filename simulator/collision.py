@@ -169,7 +169,7 @@ def contact_patch(
                 _shape(model, b), model.surface(a), states[[b, a]], within, pair_size(model, pair)
             )
             found = (point, -normal, gap, *(np.ascontiguousarray(value[:, ::-1]) for value in sided))
-        elif model.is_mesh[a] or model.is_mesh[b]:
+        elif _by_features(model, pair):
             found = mesh_pairs.contacts_between(
                 model.surface(a), model.surface(b), states[[a, b]], within, pair_size(model, pair)
             )
@@ -193,6 +193,14 @@ def contact_patch(
             pairs_of, vectors, vectors, vectors, vectors, np.zeros(0), pairs_of, pairs_of, *nothing
         )
     return parts[0] if len(parts) == 1 else ContactPatch.joined(parts)
+
+
+def _by_features(model: Model, pair: Pair) -> bool:
+    """Whether contacts of a pair are those of its features: all but pairs with a cylinder, and of two points or
+    edges, which have no faces whose ends lasting contact could come to."""
+    shapes = [_shape(model, body) for body in pair]
+    meshes = any(model.is_mesh[body] for body in pair)
+    return meshes or (all(s.disk == 0.0 for s in shapes) and any(len(s.points) > 2 for s in shapes))
 
 
 def tangents_of(normal: Array) -> Array:

@@ -510,8 +510,11 @@ def stationary_axis(shape_a, frame_a, shape_b, frame_b, i, j, ex, ey, ez, nx, ny
 
 
 @kernel()
-def _way_off_axis(shape_a, frame_a, shape_b, frame_b, i, j, nx, ny, nz):
-    """Where n is the axis of a disk, at which the separation has a ridge: unit way on which it rises, else zero."""
+def _way_off_axis(shape_a, frame_a, shape_b, frame_b, i, j, ex, ey, ez, nx, ny, nz, sine):
+    """Where n is the axis of a disk, at which the separation has a ridge: unit way on which it rises, else zero.
+
+    Where (ex, ey, ez) is a unit vector only ways across it count. `sine` is how far from an axis its ridge reaches.
+    """
     px, py, pz = to_world(frame_a, shape_a.points[i, 0], shape_a.points[i, 1], shape_a.points[i, 2])
     qx, qy, qz = to_world(frame_b, shape_b.points[j, 0], shape_b.points[j, 1], shape_b.points[j, 2])
     gx = px - qx + (frame_a[9] - frame_b[9])
@@ -523,13 +526,15 @@ def _way_off_axis(shape_a, frame_a, shape_b, frame_b, i, j, nx, ny, nz):
         frame = frame_a if side == 0 else frame_b
         mx, my, _ = to_body(frame, nx, ny, nz)
         across = np.sqrt(mx * mx + my * my)
-        if disk > 0.0 and across < 1e-14:
+        if disk > 0.0 and across < sine:
             ridge += disk
         elif disk > 0.0:
             ux, uy, uz = to_world(frame, disk * mx / across, disk * my / across, 0.0)
             gx, gy, gz = gx - ux, gy - uy, gz - uz
     down = gx * nx + gy * ny + gz * nz
     gx, gy, gz = gx - down * nx, gy - down * ny, gz - down * nz
+    off = gx * ex + gy * ey + gz * ez
+    gx, gy, gz = gx - off * ex, gy - off * ey, gz - off * ez
     rise = np.sqrt(gx * gx + gy * gy + gz * gz)
     if ridge == 0.0 or rise <= ridge:
         return 0.0, 0.0, 0.0
@@ -608,7 +613,9 @@ def climbed_axis(shape_a, frame_a, shape_b, frame_b, nx, ny, nz, cone, size, nea
                         nx, ny, nz = x, y, z
         if disks:
             _, i, j = core_gap(shape_a, frame_a, shape_b, frame_b, nx, ny, nz)
-            tx, ty, tz = _way_off_axis(shape_a, frame_a, shape_b, frame_b, i, j, nx, ny, nz)
+            tx, ty, tz = _way_off_axis(
+                shape_a, frame_a, shape_b, frame_b, i, j, 0.0, 0.0, 0.0, nx, ny, nz, 1e-14
+            )
             if tx != 0.0 or ty != 0.0 or tz != 0.0:
                 ox, oy, oz = nx, ny, nz
                 for scale in range(
@@ -628,6 +635,65 @@ def climbed_axis(shape_a, frame_a, shape_b, frame_b, nx, ny, nz, cone, size, nea
         moved = np.sqrt((nx - ox) ** 2 + (ny - oy) ** 2 + (nz - oz) ** 2)
         cone = min(0.5, max(4.0 * moved, 1e-4))
     best, i, j = core_gap(shape_a, frame_a, shape_b, frame_b, nx, ny, nz)
+    return nx, ny, nz, best
+
+
+@kernel()
+def _touching_axis(shape_a, frame_a, shape_b, frame_b, nx, ny, nz, best, size, near_a, near_b):
+    """Best axis of shapes with disks that nearly touch along n, wherever it is: (axis, separation).
+
+    Tried are all axes that features define and the stationary axes of all pairs of features that reach the planes
+    of contact. An axis that separates them more than n does is the best of one of these pairs, since of each pair
+    the separation has one maximum above zero; it may be far from n, with nothing better on the way.
+    """
+    above = 1e-6 * size
+    ox, oy, oz = nx, ny, nz
+    tied = np.empty((2, _TIED), np.int64)
+    ties_a = _tied_points(shape_a, frame_a, nx, ny, nz, above, tied[0])
+    ties_b = _tied_points(shape_b, frame_b, -nx, -ny, -nz, above, tied[1])
+    x, y, z, s = feature_axis(shape_a, frame_a, shape_b, frame_b, ox, oy, oz, -1.0, near_a, near_b)
+    if s > best + _ROUNDING * size:
+        best = s
+        nx, ny, nz = x, y, z
+    count_a = _edges_near(shape_a, frame_a, ox, oy, oz, -1.0, above, near_a)
+    count_b = _edges_near(shape_b, frame_b, -ox, -oy, -oz, -1.0, above, near_b)
+    for e in range(-1, count_a + count_b):
+        ex = ey = ez = 0.0
+        sx, sy, sz = ox, oy, oz
+        if e >= 0:
+            row = near_a[e] if e < count_a else near_b[e - count_a]
+            ex, ey, ez = row[0], row[1], row[2]
+            off = ox * ex + oy * ey + oz * ez
+            sx, sy, sz = ox - off * ex, oy - off * ey, oz - off * ez
+            if abs(off) > 0.99:  # its own faces tell where it points
+                sign = -1.0 if e < count_a else 1.0
+                sx, sy, sz = sign * (row[3] + row[6]), sign * (row[4] + row[7]), sign * (row[5] + row[8])
+                if sx == 0.0 and sy == 0.0 and sz == 0.0:
+                    continue
+            sx, sy, sz = normalised(sx, sy, sz)
+        for k in range(1 if 0 <= e < count_a else ties_a):
+            for l in range(1 if e >= count_a else ties_b):
+                i = int(near_a[e, 9]) if 0 <= e < count_a else tied[0, k]
+                j = int(near_b[e - count_a, 9]) if e >= count_a else tied[1, l]
+                tx, ty, tz = _way_off_axis(
+                    shape_a, frame_a, shape_b, frame_b, i, j, ex, ey, ez, sx, sy, sz, 1e-7
+                )
+                for start in range(3):  # on the axis of a disk, a ridge, the search also starts beside it
+                    off = 0.0 if start == 0 else (0.1 if start == 1 else 1e-3)
+                    x, y, z = normalised(sx + off * tx, sy + off * ty, sz + off * tz)
+                    for _ in range(5):
+                        px, py, pz = x, y, z
+                        x, y, z = stationary_axis(
+                            shape_a, frame_a, shape_b, frame_b, i, j, ex, ey, ez, px, py, pz
+                        )
+                        if x * px + y * py + z * pz >= 0.8:
+                            break
+                    s, _, _ = core_gap(shape_a, frame_a, shape_b, frame_b, x, y, z)
+                    if s > best + _ROUNDING * size:
+                        best = s
+                        nx, ny, nz = x, y, z
+                    if tx == 0.0 and ty == 0.0 and tz == 0.0:
+                        break
     return nx, ny, nz, best
 
 
@@ -711,6 +777,16 @@ def separation(shape_a, frame_a, shape_b, frame_b, size, nx, ny, nz, S, near_a, 
         x, y, z, s = climbed_axis(shape_a, frame_a, shape_b, frame_b, x, y, z, 0.5, size, near_a, near_b)
         if s > gap:
             nx, ny, nz, gap = x, y, z, s
+    elif gap - radius <= CONTACT_GAP * size:
+        for _ in range(5):
+            x, y, z, s = _touching_axis(
+                shape_a, frame_a, shape_b, frame_b, nx, ny, nz, gap, size, near_a, near_b
+            )
+            if s <= gap:
+                break
+            nx, ny, nz, gap = climbed_axis(
+                shape_a, frame_a, shape_b, frame_b, x, y, z, 0.05, size, near_a, near_b
+            )
     return nx, ny, nz, gap - radius
 
 
@@ -1095,6 +1171,7 @@ def pair_impact(
             nx, ny, nz, gap = separation(
                 shape_a, frame_a, shape_b, frame_b, size, nx, ny, nz, S, near_a, near_b
             )
+            near = near or touch < gap <= _NEAR * size
         left = span - tau
         step, rate = axis_step(
             shape_a, frame_a, bounds_a, shape_b, frame_b, bounds_b, nx, ny, nz, 0.0, 0.0, 0.0, 0.0, 0.0, left,

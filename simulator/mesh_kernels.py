@@ -907,8 +907,11 @@ def point_contacts(
         if radius > 0.0 and distance > 0.0:
             mx, my, mz = dx / distance, dy / distance, dz / distance
             gap = distance - radius
-            if region > 0 and t >= 0 and abs(dot(mx, my, mz, nx, ny, nz)) > 1.0 - 1e-12:
-                region = 0  # over a seam of a flat face
+            if region > 0 and t >= 0:
+                height = dot(dx, dy, dz, nx, ny, nz)
+                sideways = (dx - height * nx) ** 2 + (dy - height * ny) ** 2 + (dz - height * nz) ** 2
+                if sideways <= (1e-3 * tolerance) ** 2:
+                    region = 0  # over a seam of a flat face
         elif t >= 0:
             height = dot(px - corners[0, 0], py - corners[0, 1], pz - corners[0, 2], nx, ny, nz)
             if region > 0 and square - height * height > tolerance * tolerance:

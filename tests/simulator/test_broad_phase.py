@@ -102,12 +102,11 @@ def test_runs_are_those_of_all_pairs(monkeypatch, gravity, floor, kinds, seed, c
         assert run._predictions.cells_left > 20
 
 
-@pytest.mark.parametrize("seed", [13, 14])
+@pytest.mark.parametrize("seed", [14, 16])
 def test_runs_with_lasting_contact_are_those_of_all_pairs(monkeypatch, seed):
     scene = random_scene(seed, 12, (0, 0, -9.81), True, size_ratio=4.0, friction=0.4, restitution=0.0)
     run = both_runs(monkeypatch, scene, AnitescuPotra(), 1.0, 100)
-    if seed == 13:
-        assert any(event.kind is not EventKind.IMPACT for event in run.trajectory.events)
+    assert any(event.kind is not EventKind.IMPACT for event in run.trajectory.events)
 
 
 def test_sizes_from_a_floor_of_boxes_to_a_grain(monkeypatch):
