@@ -22,9 +22,8 @@ from .kernels import evaluate_piece, first_root, rotation_matrix
 from .tolerances import APPROACH_SPEED, PENETRATION, SIDEWAYS, STAR_SLOPE, TOUCH_GAP
 
 POINT_A, POINT_B, EDGES = 0, 1, 2  # a point of A on a triangle of B, a point of B on one of A, edge on edge
-BESIDE = (
-    10  # added to the first two: a triangle beside one that holds a round point, with the corners they share
-)
+BESIDE = 10  # added to the first two: a triangle beside one that holds a round point, and shared corners
+ENDS = 8
 _STACK = 256
 TOUCHES, ASK = -1.0, -2.0
 BAND = 1e-9  # of the size: closer than this the sign of a height is that of the sides on which surfaces lie
@@ -356,6 +355,24 @@ def shared_corners(held, kind, p, t):
 
 
 @kernel()
+def ends_left_out(held, element_points, kb, ta):
+    """Ends (bits, and ENDS) of an edge or point of B that a point of A does not look at.
+
+    They look at the triangles of A themselves; of an element of A without triangles, only what is not held.
+    """
+    bits = ENDS
+    last = element_points[kb, 0]
+    for i in range(3):
+        last = element_points[kb, i] if element_points[kb, i] >= 0 else last
+        left_out = ta >= 0
+        for k in range(held.shape[0]):
+            left_out = left_out or (held[k, 0] == POINT_B and held[k, 1] == last)
+        if left_out:
+            bits |= 1 << i
+    return bits
+
+
+@kernel()
 def point_step(
     pose, sign, px, py, pz, corners, nx, ny, nz, flat, side, shared, radius, curvature, size, known, travelled
 ):
@@ -364,7 +381,8 @@ def point_step(
     `sign` 1: the point is A's, -1: it is B's. n: the triangle's normal (`flat`: it has one). `side` is asked for
     where the point is so close to the plane that its height does not tell it: 1 or -1, or 0 where the surface
     around the point leans over the plane on both sides. `shared`: the triangle's corners (bits) that belong to
-    another on which lasting contact holds the (round) point; it meets those only where that contact ends.
+    another on which lasting contact holds the (round) point; it meets those only where that contact ends. With
+    ENDS added: ends of an edge without triangles that are not looked at here.
     """
     touch, deepest = TOUCH_GAP * size, PENETRATION * size
     half = -0.5 * curvature
@@ -372,7 +390,10 @@ def point_step(
         px, py, pz, corners[0, 0], corners[0, 1], corners[0, 2], corners[1, 0], corners[1, 1], corners[1, 2],
         corners[2, 0], corners[2, 1], corners[2, 2],
     )  # fmt: skip
-    if shared != 0 and region > 0:
+    if shared >= ENDS:
+        if region >= 4 and (shared >> (region - 4)) & 1:
+            return np.inf
+    elif shared != 0 and region > 0:
         of_region = 1 << (region - 4)
         if region <= 3:
             of_region = (1 << (region - 1)) | (1 << (region % 3))
@@ -580,7 +601,9 @@ def elements_step(
         p = A.element_points[ka, i]
         if p < 0 or is_held(held, POINT_A, p, B.group[tb] if tb >= 0 else -1):
             continue
-        shared = shared_corners(held, POINT_A, p, tb)
+        shared = (
+            shared_corners(held, POINT_A, p, tb) if tb >= 0 else ends_left_out(held, B.element_points, kb, ta)
+        )
         px, py, pz = carried(pose, A.points[p])
         step = point_step(
             pose, 1.0, px, py, pz, corners_b, nx, ny, nz, tb >= 0, ASK, shared, radius, curvature_a, size, known,
@@ -602,7 +625,7 @@ def elements_step(
         p = B.element_points[kb, i]
         if p < 0 or is_held(held, POINT_B, p, A.group[ta] if ta >= 0 else -1):
             continue
-        shared = shared_corners(held, POINT_B, p, ta)
+        shared = shared_corners(held, POINT_B, p, ta) if ta >= 0 else ENDS + 7  # points of A look at B
         px, py, pz = B.points[p, 0], B.points[p, 1], B.points[p, 2]
         step = point_step(
             pose, -1.0, px, py, pz, corners_a, nx, ny, nz, ta >= 0, ASK, shared, radius, curvature_b, size, known,
