@@ -277,6 +277,8 @@ def check_against_coal(each):
             expected = coal.distance(
                 shapes[0], places[0], shapes[1], places[1], request, coal.DistanceResult()
             )
+            if abs(expected) > 1e300:
+                continue  # coal gives up on a few hulls that touch exactly
             assert gap == pytest.approx(expected, abs=1e-12), (a, b, first, second)
             compared += 1
     return compared
