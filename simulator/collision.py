@@ -129,9 +129,9 @@ def pair_impact(
         return cylinder_pairs.impact(
             _shape(model, b), model.surface(a), pieces[::-1], bounds[::-1], ages[::-1], span, size
         )
+    here = np.array([kernels.evaluate_piece(piece, age) for piece, age in zip(pieces, ages, strict=True)])
     if not (model.is_mesh[a] or model.is_mesh[b]):
         first, second = _shape(model, a), _shape(model, b)
-        here = np.array([kernels.evaluate_piece(piece, age) for piece, age in zip(pieces, ages, strict=True)])
         by_axis = first.disk > 0.0 or second.disk > 0.0 or len(first.points) == len(second.points) == 1
         if by_axis or (
             held is None
@@ -141,7 +141,6 @@ def pair_impact(
                 first, pieces[0], bounds[0], second, pieces[1], bounds[1], *ages, span, size
             )
     surfaces = model.surface(a), model.surface(b)
-    here = np.array([kernels.evaluate_piece(piece, age) for piece, age in zip(pieces, ages, strict=True)])
     known = mesh_pairs.known_contacts(*surfaces, here, CONTACT_GAP * size, size)
     return mesh_kernels.mesh_impact(
         surfaces[0], pieces[0], bounds[0], ages[0], surfaces[1], pieces[1], bounds[1], ages[1], span, size, known,

@@ -31,6 +31,7 @@ from .convex_kernels import (
 )  # fmt: skip
 from .kernels import evaluate_piece, first_root
 from .mesh_kernels import (
+    along_in_b,
     box_gap,
     boxes_meet,
     closest_on_triangle,
@@ -167,16 +168,6 @@ def cylinder_distance(A, state_a, B, state_b, size):
 def carried_back(pose, p):
     """A point of the mesh in the axes of the cylinder."""
     return turned_back_by(pose, p[0] - pose[9], p[1] - pose[10], p[2] - pose[11])
-
-
-@kernel()
-def along_in_b(pose, x, y, z):
-    """A direction of the cylinder's axes in those of the mesh."""
-    return (
-        pose[0] * x + pose[1] * y + pose[2] * z,
-        pose[3] * x + pose[4] * y + pose[5] * z,
-        pose[6] * x + pose[7] * y + pose[8] * z,
-    )
 
 
 @kernel()

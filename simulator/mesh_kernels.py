@@ -17,7 +17,7 @@ axis each (stops at the seams of flat faces).
 import numpy as np
 
 from ..compiled import kernel
-from .contact_kernels import cross
+from .contact_kernels import cross, dot
 from .kernels import evaluate_piece, first_root, rotation_matrix
 from .tolerances import APPROACH_SPEED, PENETRATION, SIDEWAYS, STAR_SLOPE, TOUCH_GAP
 
@@ -156,12 +156,6 @@ def split(low_a, high_a, low_b, high_b, leaf_a, leaf_b):
     wide_a = high_a[0] - low_a[0] + high_a[1] - low_a[1] + high_a[2] - low_a[2]
     wide_b = high_b[0] - low_b[0] + high_b[1] - low_b[1] + high_b[2] - low_b[2]
     return leaf_b or (not leaf_a and wide_a >= wide_b)
-
-
-@kernel(forceinline=True)
-def dot(ax, ay, az, bx, by, bz):
-    """Scalar product, by components."""
-    return ax * bx + ay * by + az * bz
 
 
 @kernel()
@@ -572,13 +566,12 @@ def turned_back_by(pose, x, y, z):
 
 
 @kernel()
-def normal_in_b(A, t, pose):
-    """Normal of a triangle of A in B's axes."""
-    n = A.normals[t]
+def along_in_b(pose, x, y, z):
+    """A direction of A's axes in B's."""
     return (
-        pose[0] * n[0] + pose[1] * n[1] + pose[2] * n[2],
-        pose[3] * n[0] + pose[4] * n[1] + pose[5] * n[2],
-        pose[6] * n[0] + pose[7] * n[1] + pose[8] * n[2],
+        pose[0] * x + pose[1] * y + pose[2] * z,
+        pose[3] * x + pose[4] * y + pose[5] * z,
+        pose[6] * x + pose[7] * y + pose[8] * z,
     )
 
 
@@ -620,7 +613,7 @@ def elements_step(
             return TOUCHES
         best = min(best, step)
     if ta >= 0:
-        nx, ny, nz = normal_in_b(A, ta, pose)
+        nx, ny, nz = along_in_b(pose, A.normals[ta, 0], A.normals[ta, 1], A.normals[ta, 2])
     for i in range(3):
         p = B.element_points[kb, i]
         if p < 0 or is_held(held, POINT_B, p, A.group[ta] if ta >= 0 else -1):
@@ -839,7 +832,7 @@ def elements_distance(A, B, ka, kb, pose, corners_a, corners_b, found):
             ):
                 return 0.0
     if ta >= 0:
-        nx, ny, nz = normal_in_b(A, ta, pose)
+        nx, ny, nz = along_in_b(pose, A.normals[ta, 0], A.normals[ta, 1], A.normals[ta, 2])
         for i in range(3):
             if segment_crosses(corners_b[i], corners_b[(i + 1) % 3], corners_a, nx, ny, nz):
                 return 0.0
@@ -1054,7 +1047,7 @@ def mesh_contacts(A, B, pose, tolerance, rows):
                 A, B, ka, kb, corners_b, nx, ny, nz, pose, True, radius, tolerance, rows, found
             )
             if ta >= 0:
-                nx, ny, nz = normal_in_b(A, ta, pose)
+                nx, ny, nz = along_in_b(pose, A.normals[ta, 0], A.normals[ta, 1], A.normals[ta, 2])
             found = point_contacts(
                 B, A, kb, ka, corners_a, nx, ny, nz, pose, False, radius, tolerance, rows, found
             )

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..bodies import Sphere
+from ..bodies.distance_kernels import windings
 from . import mesh_kernels
 from .event import Feature
 from .feature_mesh import FeatureMesh, Indices, feature_mesh
@@ -104,19 +105,8 @@ def _crossings(a: Array, b: Array, corners: Array) -> Array:
 
 
 def inside(points: Array, mesh: FeatureMesh) -> Any:
-    """Which points a closed mesh encloses, by its winding number (van Oosterom & Strackee's solid angles)."""
-    enclosed = np.zeros(len(points), dtype=bool)
-    corners = mesh.points[mesh.triangles]
-    for k, point in enumerate(points):
-        a, b, c = np.moveaxis(corners - point, 1, 0)
-        la, lb, lc = (np.linalg.norm(side, axis=1) for side in (a, b, c))
-        above = np.einsum("ij,ij->i", a, np.cross(b, c))
-        below = la * lb * lc
-        below += np.einsum("ij,ij->i", a, b) * lc
-        below += np.einsum("ij,ij->i", b, c) * la
-        below += np.einsum("ij,ij->i", c, a) * lb
-        enclosed[k] = np.arctan2(above, below).sum() > np.pi
-    return enclosed
+    """Which points (n, 3), in a closed mesh's axes, it encloses, by its winding number."""
+    return windings(points, mesh.points[mesh.triangles]) > 0.5
 
 
 def surface_contacts(first: FeatureMesh, second: FeatureMesh, states: Array, tolerance: float) -> Array:
