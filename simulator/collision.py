@@ -7,12 +7,14 @@ order. Directions come from the axes that features define where bodies are near 
 elsewhere.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from . import convex_kernels, cylinder_pairs, kernels, mesh_kernels, mesh_pairs
 from .collision_shape import CollisionShape
-from .event import ContactPatch
+from .event import ContactPatch, Feature
 from .state import Array, Model
 from .tolerances import CONTACT_GAP
 
@@ -158,7 +160,7 @@ def contact_patch(
         within = tolerance * pair_size(model, pair)
         shape, plane = _shape(model, a), model.planes[b]
         if plane is not None:
-            found = convex_kernels.half_space_contacts(shape, states[a], *plane, within)
+            found = _on_half_space(shape, states[a], plane, within)
         elif _cylinder_on_mesh(model, pair):
             found = cylinder_pairs.contacts_between(
                 shape, model.surface(b), states[[a, b]], within, pair_size(model, pair)
@@ -192,6 +194,22 @@ def contact_patch(
             pairs_of, vectors, vectors, vectors, vectors, np.zeros(0), pairs_of, pairs_of, *nothing
         )
     return parts[0] if len(parts) == 1 else ContactPatch.joined(parts)
+
+
+def _on_half_space(shape: CollisionShape, state: Array, plane: tuple[Array, float], within: float) -> Any:
+    """Point, normal, gap, features, their numbers, directions and radii of a shape's contacts with a half-space."""
+    rows = convex_kernels.half_space_contacts(shape, state, *plane, within)
+    point, gap = np.ascontiguousarray(rows[:, :3]), rows[:, 3].copy()
+    count, rim = len(rows), rows[:, 5] > 0.0
+    feature = np.full((count, 2), Feature.FACE, dtype=np.int64)
+    index = np.zeros((count, 2), dtype=np.int64)
+    along, radius = np.zeros((count, 2, 3)), np.zeros((count, 2))
+    feature[:, 0] = np.where(rim, Feature.RIM, Feature.POINT)
+    index[:, 0] = rows[:, 4]
+    if rim.any():
+        along[rim, 0] = kernels.rotation_matrix(state[3:7])[:, 2]
+    radius[:, 0] = shape.radius + np.where(rim, shape.disk, 0.0)
+    return point, np.tile(plane[0], (count, 1)), gap, feature, index, along, radius
 
 
 def _by_features(model: Model, pair: Pair) -> bool:

@@ -507,11 +507,8 @@ def collocated_step(
 
 
 @kernel()
-def mode_ends(states, ends, geometry, inertias, gravity, stick, sliding, direction, follows, friction):
-    """What a mode no longer satisfies at these states, whether its forces are unique, its accelerations."""
-    motion, force, u, unique = motion_of_mode(
-        states, ends, geometry, inertias, gravity, stick, direction, follows, friction
-    )
+def mode_ends(force, u, stick, sliding, direction, follows, friction):
+    """What a mode no longer satisfies where it has these contact forces (3 nc,) and velocities u (3 nc,)."""
     largest = 1e-300
     for c in range(stick.shape[0]):
         largest = max(largest, abs(force[3 * c]))
@@ -521,16 +518,16 @@ def mode_ends(states, ends, geometry, inertias, gravity, stick, sliding, directi
             if follows[c]:
                 along = np.sqrt(u[3 * c + 1] ** 2 + u[3 * c + 2] ** 2)
             if along < (0.5 if sliding[c] else -0.5) * SLIP_SPEED:
-                return STICKS, True, motion
+                return STICKS
     for c in range(stick.shape[0]):
         if force[3 * c] < -FORCE_MARGIN * largest:
-            return LIFTS_OFF, unique, motion
+            return LIFTS_OFF
     for c in range(stick.shape[0]):
         if stick[c]:
             drag = np.sqrt(force[3 * c + 1] ** 2 + force[3 * c + 2] ** 2)
             if drag > friction[c] * force[3 * c] + FORCE_MARGIN * largest:
-                return SLIPS, unique, motion
-    return CONTINUES, unique, motion
+                return SLIPS
+    return CONTINUES
 
 
 @kernel()

@@ -1343,7 +1343,8 @@ def _contact_arrays(count):
 
 @kernel()
 def half_space_contacts(shape, state, normal, offset, tolerance):
-    """All points of a shape within `tolerance` [m] of a half-space or in it, as arrays of `ContactPatch`.
+    """All points of a shape within `tolerance` [m] of a half-space or in it: point (3), gap, number of the core's
+    point, 1 where its rim touches and not one point, in rows.
 
     A cylinder that stands touches at RIM_POINTS points of its end, one that leans at one of its rim, one that
     lies at one of each rim.
@@ -1355,8 +1356,7 @@ def half_space_contacts(shape, state, normal, offset, tolerance):
     mx, my, mz = to_body(frame, nx, ny, nz)
     height = nx * frame[9] + ny * frame[10] + nz * frame[11] - offset - shape.radius
     across = np.sqrt(mx * mx + my * my)
-    each = RIM_POINTS if disk > 0.0 else 1
-    point, normals, gaps, features, indices, directions, radii = _contact_arrays(each * points.shape[0])
+    rows = np.empty(((RIM_POINTS if disk > 0.0 else 1) * points.shape[0], 6))
     count = 0
     standing = disk > 0.0 and 2.0 * disk * across <= tolerance
     for j in range(points.shape[0]):
@@ -1376,19 +1376,13 @@ def half_space_contacts(shape, state, normal, offset, tolerance):
                 continue
             x, y, z = to_world(frame, x, y, points[j, 2])
             down = shape.radius + gap
-            point[count, 0] = x + frame[9] - down * nx
-            point[count, 1] = y + frame[10] - down * ny
-            point[count, 2] = z + frame[11] - down * nz
-            normals[count, 0], normals[count, 1], normals[count, 2] = nx, ny, nz
-            gaps[count] = gap
-            feature = RIM if disk > 0.0 and not standing else POINT
-            _note_feature(shape, frame, 0, feature, j, count, features, indices, directions, radii)
-            features[count, 1], indices[count, 1] = FACE, 0
+            rows[count, 0] = x + frame[9] - down * nx
+            rows[count, 1] = y + frame[10] - down * ny
+            rows[count, 2] = z + frame[11] - down * nz
+            rows[count, 3], rows[count, 4] = gap, j
+            rows[count, 5] = 1.0 if disk > 0.0 and not standing else 0.0
             count += 1
-    return (
-        point[:count], normals[:count], gaps[:count], features[:count], indices[:count],
-        directions[:count], radii[:count],
-    )  # fmt: skip
+    return rows[:count]
 
 
 @kernel(forceinline=True)

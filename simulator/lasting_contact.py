@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ..impact_laws import solve_lcp
 from . import contact_kernels, kernels
 from .event import ContactPatch, EventKind, Feature
+from .rest import spread_contacts
 from .state import Array, Model
 from .tolerances import (
     ACCELERATION_MATCH,
@@ -24,13 +25,10 @@ from .tolerances import (
     CONTACT_GAP,
     HELD_SLIP,
     HELD_TURN,
-    REST_ACCELERATION,
-    REST_SPEED,
     SLIP_SPEED,
 )
 
 _CONE_EDGES = 8
-_BEARING_CONTACTS = 8  # of one pair, to begin with
 _NODES = contact_kernels.NODES
 _LARGEST_STEP = 0.1
 _SMALLEST_STEP = 1e-10
@@ -244,7 +242,7 @@ def contact_mode(contacts: ContactSet, states: Array, forced: bool = False) -> C
     """
     everywhere, patch = contacts, contacts.patch
     J, bias, _, _ = everywhere.rows(states)
-    bearing = _spread(patch)
+    bearing = spread_contacts(patch)
     while True:  # contacts left out join where the motion would close them
         contacts = everywhere.chosen(bearing)
         generalized, acceleration, normal_force, u = solve_accelerations(contacts, states)
@@ -282,21 +280,6 @@ def contact_mode(contacts: ContactSet, states: Array, forced: bool = False) -> C
         # a contact that only just closes would be pulled: only those that press, as the LCP found them
         mode = mode_of(normal_force > 0.0, 1e-4 * tolerance)
     return mode
-
-
-def _spread(patch: ContactPatch) -> NDArray[np.bool_]:
-    """Of every pair with many contacts the outermost ones, since more would not bear the load otherwise."""
-    chosen = np.ones(len(patch), dtype=bool)
-    for pair in np.unique(patch.bodies, axis=0):
-        members = np.flatnonzero((patch.bodies == pair).all(axis=1))
-        if len(members) <= _BEARING_CONTACTS:
-            continue
-        angles = 2 * np.pi * np.arange(_BEARING_CONTACTS) / _BEARING_CONTACTS
-        axes = np.outer(np.cos(angles), patch.tangent[members[0]])
-        axes += np.outer(np.sin(angles), patch.tangent2[members[0]])
-        chosen[members] = False
-        chosen[members[np.argmax(patch.point[members] @ axes.T, axis=0)]] = True
-    return chosen
 
 
 def _make_exact(
@@ -355,20 +338,6 @@ def _settle_directions(
         if np.abs(turn).max() <= 1e-13:
             break
     return ahead
-
-
-def is_at_rest(contacts: ContactSet, states: Array) -> bool:
-    """Whether the island stands still and its contact forces balance."""
-    model = contacts.model
-    reach = model.size[contacts.bodies]
-    speed = np.linalg.norm(states[:, 7:10], axis=1) + reach * np.linalg.norm(states[:, 10:13], axis=1)
-    if np.any(speed > REST_SPEED):
-        return False
-    still = states.copy()
-    still[:, 7:13] = 0.0
-    parts = solve_accelerations(contacts, still)[0].reshape(-1, 2, 3)
-    pull = np.linalg.norm(parts[:, 0], axis=1) + reach * np.linalg.norm(parts[:, 1], axis=1)
-    return bool(np.all(pull <= REST_ACCELERATION * (float(np.linalg.norm(model.gravity)) or 1.0)))
 
 
 def slip_now(mode: ContactMode, states: Array) -> ContactMode:
@@ -497,10 +466,11 @@ class ContactMotion:
         Where contact forces are not unique, only what the LCP confirms by a different acceleration counts.
         """
         mode = self.mode
-        code, unique, motion = contact_kernels.mode_ends(states, *self._system, mode.sliding, *self._slip)
+        motion, force, u, unique = contact_kernels.motion_of_mode(states, *self._system, *self._slip)
+        code = contact_kernels.mode_ends(force, u, mode.stick, mode.sliding, *self._slip)
         if code == contact_kernels.CONTINUES or (mode.forced and code == contact_kernels.SLIPS):
             return None
-        if not unique:
+        if not unique and code != contact_kernels.STICKS:
             wanted, *_ = solve_accelerations(mode.contacts, states)
             scale = max(float(np.abs(motion).max()), float(np.abs(wanted).max()))
             if float(np.abs(wanted - motion).max()) <= 10 * ACCELERATION_MATCH * scale:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import kernels
-from .event import EventKind
+from .event import ContactPatch, EventKind
 from .lasting_contact import ContactMotion
 from .state import Array, Model
 
@@ -31,10 +31,15 @@ class Motion:
 
 @dataclass(eq=False)
 class Island:
-    """Bodies that move together in one contact mode."""
+    """Bodies that stay in contact and move together in one contact mode, or rest (no motion).
 
-    motion: ContactMotion
-    next_span: float
+    held : every contact that stays closed, also those whose forces the others bear
+    """
+
+    bodies: NDArray[np.int64]
+    held: ContactPatch
+    motion: ContactMotion | None = None
+    next_span: float = math.inf
     change: EventKind | None = None
     held_points: dict[Pair, NDArray[np.bool_]] = field(default_factory=dict)
     held_features: dict[Pair, NDArray[np.int64] | None] = field(default_factory=dict)

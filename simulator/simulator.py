@@ -18,16 +18,15 @@ from .event import ContactPatch, Event, EventKind
 from .held_contacts import features_at, held_features
 from .lasting_contact import (
     ContactForceError,
-    ContactMode,
     ContactMotion,
     ContactSet,
     contact_mode,
     hold_closed,
-    is_at_rest,
     slip_now,
 )
 from .motion import Island, Motion, Motions, Pair
 from .predictions import Predictions, SearchError, pair_order
+from .rest import is_at_rest, stood_still
 from .state import Array, Model, State
 from .tolerances import (
     ACCUMULATION_EXCURSION,
@@ -214,7 +213,8 @@ class Simulator:
         changed: set[int] = set()
         continued: set[int] = set()
         for island in islands.values():
-            members = {int(b) for b in island.motion.mode.contacts.bodies}
+            assert island.motion is not None  # what rests does not end
+            members = set(island.bodies.tolist())
             present = {b for b in members if self._motions[b].island is island}
             due |= present
             if present != members:  # an impact has taken some of its bodies out of it
@@ -415,18 +415,24 @@ class Simulator:
         free = set(bodies)
         for patch in self._resting_patches(bodies, closing):
             friction, _ = self._pair_coefficients(patch)
-            contacts = ContactSet.of_patch(self.model, patch, friction, states)
-            members = {int(b) for b in contacts.bodies}
-            try:
-                mode = contact_mode(contacts, states[contacts.bodies], self._chatters(members))
-                if mode is None:
-                    continue
-                island = Island(ContactMotion(mode), next_span=min(self._next_span[b] for b in members))
-                self._hold(island)
-                self._continue_island(island, members, starting=True)
-            except ContactForceError as error:
-                self._fail(RunStatus.CONTACT_FAILED, str(error))
-                return
+            carried = np.unique(patch.bodies)
+            carried = carried[self.model.movable[carried]]
+            members = set(carried.tolist())
+            if is_at_rest(self.model, patch, friction, states):
+                self._stand_still(Island(carried, patch))
+            else:
+                try:
+                    contacts = ContactSet.of_patch(self.model, patch, friction, states)
+                    mode = contact_mode(contacts, states[contacts.bodies], self._chatters(members))
+                    if mode is None:
+                        continue
+                    next_span = min(self._next_span[b] for b in members)
+                    island = Island(carried, mode.held, ContactMotion(mode), next_span)
+                    self._hold(island)
+                    self._continue_island(island, members, starting=True)
+                except ContactForceError as error:
+                    self._fail(RunStatus.CONTACT_FAILED, str(error))
+                    return
             free -= members
             bodies = bodies | members
         for body in sorted(free):
@@ -482,7 +488,7 @@ class Simulator:
 
     def _hold(self, island: Island) -> None:
         """Features whose gaps the contact mode keeps at zero are not looked for as impacts."""
-        patch = island.motion.mode.held
+        patch = island.held
         for pair in sorted({(int(a), int(b)) for a, b in patch.bodies}):
             part = patch.chosen((patch.bodies == pair).all(axis=1))
             if self.model.planes[pair[1]] is not None:
@@ -493,44 +499,52 @@ class Simulator:
             else:
                 island.held_features[pair] = held_features(self.model, part, self._motions.states)
 
-    def _continue_island(self, island: Island, members: set[int], starting: bool = False) -> None:
-        """The next step of an island in its mode; a resting island stays where it is."""
-        mode: ContactMode = island.motion.mode
-        contacts = mode.contacts
-        packed = hold_closed(mode, self._motions.bring(members, self.time)[contacts.bodies], starting)
+    def _stand_still(self, island: Island) -> None:
+        """Let the bodies of an island rest where they are."""
+        self._hold(island)
+        states = stood_still(self.model, island.held, self._motions.states)
         self._touching.clear()
         self._contacts.clear()
-        at_rest = is_at_rest(contacts, packed)
-        if at_rest:
-            packed[:, 7:13] = 0.0
-            span, change = math.inf, None
-            coefficients = np.zeros((len(packed), 13, kernels.TERMS))
-            coefficients[..., 0] = packed
-        else:
-            island.motion = ContactMotion(slip_now(mode, packed))
-            step = island.motion.step(packed, _LONGEST_PIECE, island.next_span)
-            island.next_span = step.next_span
-            for body in contacts.bodies:
-                self._next_span[body] = island.next_span
-            span, change, coefficients = step.span, step.change, step.coefficients
-            stays = self._features_stay(island, coefficients, packed, span)
-            if stays < span:
-                span, change, island.leaves = stays, None, True
-        island.change = change
-        for row, body in enumerate(contacts.bodies):
-            bounds = (
-                np.zeros(5)
-                if at_rest
-                else kernels.motion_bounds(
-                    coefficients[row], span, self.model.inertia[body], self.model.inverse_inertia[body], False
-                )
+        for body in island.bodies.tolist():
+            coefficients = np.zeros((13, kernels.TERMS))
+            coefficients[:, 0] = states[body]
+            self._start_piece(
+                body, states[body], Motion(self.time, math.inf, coefficients, np.zeros(5), island)
             )
-            motion = Motion(self.time, self.time + span, coefficients[row], bounds, island)
-            self._start_piece(int(body), packed[row], motion)
+
+    def _continue_island(self, island: Island, members: set[int], starting: bool = False) -> None:
+        """The next step of an island in its mode, or rest where it started so slowly that it stands still."""
+        assert island.motion is not None
+        mode = island.motion.mode
+        states = self._motions.bring(members, self.time)
+        packed = hold_closed(mode, states[island.bodies], starting)
+        self._touching.clear()
+        self._contacts.clear()
+        if starting:
+            states[island.bodies] = packed
+            friction, _ = self._pair_coefficients(island.held)
+            if is_at_rest(self.model, island.held, friction, states):
+                self._stand_still(Island(island.bodies, island.held))
+                return
+        island.motion = ContactMotion(slip_now(mode, packed))
+        step = island.motion.step(packed, _LONGEST_PIECE, island.next_span)
+        island.next_span = step.next_span
+        self._next_span[island.bodies] = step.next_span
+        span, island.change = step.span, step.change
+        stays = self._features_stay(island, step.coefficients, packed, span)
+        if stays < span:
+            span, island.change, island.leaves = stays, None, True
+        for row, body in enumerate(island.bodies.tolist()):
+            coefficients = step.coefficients[row]
+            bounds = kernels.motion_bounds(
+                coefficients, span, self.model.inertia[body], self.model.inverse_inertia[body], False
+            )
+            motion = Motion(self.time, self.time + span, coefficients, bounds, island)
+            self._start_piece(body, packed[row], motion)
 
     def _features_stay(self, island: Island, coefficients: Array, packed: Array, span: float) -> float:
         """How long, at most `span` [s], all features that a step of an island holds together stay so."""
-        row_of = {int(body): row for row, body in enumerate(island.motion.mode.contacts.bodies)}
+        row_of = {body: row for row, body in enumerate(island.bodies.tolist())}
 
         def features(pair: Pair, tau: float) -> frozenset:
             states = self._motions.states.copy()
