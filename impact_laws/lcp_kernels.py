@@ -12,6 +12,7 @@ from .tolerances import (
     DISTINCT,
     ENUMERATION_FEASIBLE,
     ENUMERATION_SINGULAR,
+    LCP_FINE_TIE,
     LCP_LEXICOGRAPHIC,
     LCP_PIVOT,
     LCP_POLISH,
@@ -347,7 +348,10 @@ def solve_lcp_from(M, q, draw, z):
             status = ended
         if best <= LCP_RESIDUAL:
             status = SOLVED
-            break
+            if best <= LCP_POLISH or tie == LCP_FINE_TIE:
+                break
+            tie = LCP_FINE_TIE  # small but real differences may have passed for ties
+            continue
         if restarts == LCP_RESTARTS:
             if status == SOLVED:
                 status = INACCURATE

@@ -37,6 +37,9 @@ LCP_LEXICOGRAPHIC = 1e-9
 """Entries of the basis inverse within this are equal when ties are broken lexicographically (scaled
 problem)."""
 
+LCP_FINE_TIE = 1e-10
+"""As LCP_TIE, in one more attempt where a solution leaves a residual between LCP_POLISH and LCP_RESIDUAL."""
+
 LCP_RESIDUAL = 1e-9
 """Largest |min(z, w)| (scaled problem, max|q| = 1) of a solution that is accepted without a restart."""
 

@@ -352,12 +352,12 @@ def least_norm_solution(G, b):
 
 
 @kernel()
-def mode_accelerations(J, rows, bias, u, a, stick, direction, follows, friction):
+def mode_accelerations(J, rows, bias, u, a, stick, direction, follows, friction, reference):
     """Accelerations (6 m,), contact forces (3 nc,) that keep a mode's contacts closed, and their uniqueness.
 
     Sticking contacts hold all three rows of J, sliding ones the normal row, with friction against
-    `direction` (nc, 2), or against the slip itself where friction `follows` it. Forces are the least-norm
-    ones where they are not unique. `rows` is J M^-1.
+    `direction` (nc, 2), or against the slip itself where friction `follows` it. Where forces are not unique,
+    they are those nearest to `reference` (3 nc,). `rows` is J M^-1.
     """
     nc = stick.shape[0]
     width = J.shape[1]
@@ -395,7 +395,12 @@ def mode_accelerations(J, rows, bias, u, a, stick, direction, follows, friction)
             for j in range(width):
                 entry += J[h, j] * push[k, j]
             G[i, k] = entry
+    for i in range(size):
+        for k in range(size):
+            target[i] -= G[i, k] * reference[held[k]]
     solution, unique = least_norm_solution(G, target)
+    for i in range(size):
+        solution[i] += reference[held[i]]
     acceleration = a.copy()
     force = np.zeros(3 * nc)
     for i in range(size):
@@ -441,20 +446,24 @@ def normalized(states):
 
 
 @kernel()
-def motion_of_mode(states, ends, geometry, inertias, gravity, stick, direction, follows, friction):
+def motion_of_mode(
+    states, ends, geometry, inertias, gravity, stick, direction, follows, friction, reference
+):  # fmt: skip
     """Generalized acceleration, contact forces, slip and uniqueness of a mode at states (m, 13)."""
     unit = normalized(states)
     J, bias, u, _ = contact_rows(unit, ends, geometry)
     a = free_accelerations(unit, inertias, gravity)
     rows = mobility_rows(unit, inertias, J)
-    acceleration, force, unique = mode_accelerations(J, rows, bias, u, a, stick, direction, follows, friction)
+    acceleration, force, unique = mode_accelerations(
+        J, rows, bias, u, a, stick, direction, follows, friction, reference
+    )
     return acceleration, force, u, unique
 
 
 @kernel()
 def collocated_step(
     states, h, integrate, last_terms, ends, geometry, inertias, gravity, stick, direction, follows, friction,
-    nodes,
+    reference, nodes,
 ):  # fmt: skip
     """Fill nodes (NODES, m, 13) with the collocation solution over a step h; iterations, 0 where it fails.
 
@@ -474,7 +483,7 @@ def collocated_step(
     for iteration in range(40):
         for node in range(NODES):
             acceleration, _, _, _ = motion_of_mode(
-                nodes[node], ends, geometry, inertias, gravity, stick, direction, follows, friction
+                nodes[node], ends, geometry, inertias, gravity, stick, direction, follows, friction, reference
             )
             state_derivative(nodes[node], acceleration, D[node])
         change = 0.0

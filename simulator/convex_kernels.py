@@ -27,6 +27,8 @@ _ROUNDING = 4e-16
 _SHIFT = 1e-3
 _NEAR = 1e-3
 _TIED = 16
+_EXPANSIONS = 128
+_SHALLOW = 1e-12  # of the size: less overlap is rounding of the event search, for which any good axis will do
 _SPINLESS = (
     1.21  # a disk's points that do not spin about its axis have at most (1 + sqrt(2)) / 2 times the bound
 )
@@ -384,7 +386,9 @@ def feature_axis(shape_a, frame_a, shape_b, frame_b, nx, ny, nz, cosine, near_a,
                 continue
             if bounded_a and _along(a, 3, b[0], b[1], b[2]) * _along(a, 6, b[0], b[1], b[2]) >= 0.0:
                 continue
-            x, y, z = cross(a[0], a[1], a[2], b[0], b[1], b[2])
+            # the difference of nearly parallel edges is exact, so their product is across both to rounding
+            same = 1.0 if _along(a, 0, b[0], b[1], b[2]) > 0.0 else -1.0
+            x, y, z = cross(a[0], a[1], a[2], b[0] - same * a[0], b[1] - same * a[1], b[2] - same * a[2])
             length = np.sqrt(x * x + y * y + z * z)
             if length < 1e-12:
                 continue
@@ -697,6 +701,139 @@ def _touching_axis(shape_a, frame_a, shape_b, frame_b, nx, ny, nz, best, size, n
     return nx, ny, nz, best
 
 
+# -- the way out of an overlap -----------------------------------------------------------------------------
+
+
+@kernel()
+def _difference_point(shape_a, frame_a, shape_b, frame_b, nx, ny, nz):
+    """Point of hull + disk of A less that of B that lies lowest along n."""
+    _, ax, ay, az = lowest_point(shape_a, frame_a, nx, ny, nz)
+    _, bx, by, bz = lowest_point(shape_b, frame_b, -nx, -ny, -nz)
+    return ax - bx, ay - by, az - bz
+
+
+@kernel()
+def _put_face(points, i, j, k, most, corners, planes, face_of, f):
+    """Make face f the triangle of points i, j, k, with its plane: inward normal, n.x on it.
+
+    The latter is -inf where rounding leaves no normal, or one that puts the plane above `most`.
+    """
+    P, Q, R = points[i], points[j], points[k]
+    x, y, z = cross(Q[0] - P[0], Q[1] - P[1], Q[2] - P[2], R[0] - P[0], R[1] - P[1], R[2] - P[2])
+    length = np.sqrt(x * x + y * y + z * z)
+    corners[f, 0], corners[f, 1], corners[f, 2] = i, j, k
+    face_of[i, j] = face_of[j, k] = face_of[k, i] = f
+    planes[f, 0] = planes[f, 1] = planes[f, 2] = 0.0
+    planes[f, 3] = -np.inf
+    if length > 0.0:
+        planes[f, 0], planes[f, 1], planes[f, 2] = -x / length, -y / length, -z / length
+        inner = -(x * P[0] + y * P[1] + z * P[2]) / length
+        if inner <= most:
+            planes[f, 3] = inner
+
+
+@kernel()
+def _first_tetrahedron(shape_a, frame_a, shape_b, frame_b, nx, ny, nz, points):
+    """Fill four rows of `points` with points of the difference of two shapes that span a tetrahedron."""
+    ux, uy, uz = cross(nx, ny, nz, 1.0, 0.0, 0.0) if abs(nx) < 0.6 else cross(nx, ny, nz, 0.0, 1.0, 0.0)
+    ux, uy, uz = normalised(ux, uy, uz)
+    for row in range(4):
+        x, y, z = nx, ny, nz  # along n, against it, away from the line, away from the plane
+        if row == 1:
+            x, y, z = -nx, -ny, -nz
+        elif row == 2:
+            dx, dy, dz = points[1, 0] - points[0, 0], points[1, 1] - points[0, 1], points[1, 2] - points[0, 2]
+            x, y, z = cross(dx, dy, dz, ux, uy, uz)
+        elif row == 3:
+            P, Q, R = points[0], points[1], points[2]
+            x, y, z = cross(Q[0] - P[0], Q[1] - P[1], Q[2] - P[2], R[0] - P[0], R[1] - P[1], R[2] - P[2])
+        x, y, z = normalised(x, y, z)
+        farthest = -1.0
+        for sign in (1.0, -1.0) if row > 1 else (1.0, 1.0):
+            px, py, pz = _difference_point(shape_a, frame_a, shape_b, frame_b, sign * x, sign * y, sign * z)
+            off = 0.0
+            if row > 1:
+                P = points[0]
+                off = abs(x * (px - P[0]) + y * (py - P[1]) + z * (pz - P[2]))
+            if off > farthest:
+                farthest = off
+                points[row, 0], points[row, 1], points[row, 2] = px, py, pz
+
+
+@kernel()
+def _expanded_axis(shape_a, frame_a, shape_b, frame_b, nx, ny, nz, accuracy):
+    """Axis of greatest separation of overlapping shapes, one of them a cylinder: (axis, separation).
+
+    A polytope inside the difference of the shapes grows at its face nearest to the origin until that face is at
+    the surface to `accuracy` [m]: no other axis can then be better. Rounding may end this earlier.
+    """
+    points = np.empty((_EXPANSIONS + 4, 3))
+    corners = np.empty((4 * _EXPANSIONS, 3), np.int64)
+    planes = np.empty((4 * _EXPANSIONS, 4))
+    # left of the edge from one point to another
+    face_of = np.full((_EXPANSIONS + 4, _EXPANSIONS + 4), -1, np.int16)
+    outline, seen = np.empty((4 * _EXPANSIONS, 2), np.int64), np.empty(4 * _EXPANSIONS, np.int64)
+    is_seen = np.zeros(4 * _EXPANSIONS, np.bool_)
+    _first_tetrahedron(shape_a, frame_a, shape_b, frame_b, nx, ny, nz, points)
+    _put_face(points, 0, 1, 2, np.inf, corners, planes, face_of, 0)
+    x, y, z, inner = planes[0]
+    mirrored = x * points[3, 0] + y * points[3, 1] + z * points[3, 2] < inner
+    for f in range(4):  # all points but f
+        i, j, k = (f + 1) % 4, (f + 2) % 4, (f + 3) % 4
+        if (f % 2 == 0) != mirrored:
+            i, j = j, i
+        _put_face(points, i, j, k, np.inf, corners, planes, face_of, f)
+    count, best = 4, -np.inf
+    for new in range(4, _EXPANSIONS + 4):
+        f = 0
+        for k in range(1, count):
+            if planes[k, 3] > planes[f, 3]:
+                f = k
+        x, y, z, inner = planes[f]
+        px, py, pz = _difference_point(shape_a, frame_a, shape_b, frame_b, x, y, z)
+        outer = x * px + y * py + z * pz
+        if outer > best:
+            best = outer
+            nx, ny, nz = x, y, z
+        if inner - best <= accuracy:
+            break
+        points[new, 0], points[new, 1], points[new, 2] = px, py, pz
+        # the faces around f that the new point sees go, those from it to their outline come
+        seen[0], is_seen[f] = f, True
+        gone, done, sides = 1, 0, 0
+        while done < gone:
+            k = seen[done]
+            done += 1
+            for side in range(3):
+                i, j = corners[k, side], corners[k, (side + 1) % 3]
+                other = face_of[j, i]
+                if other < 0 or sides == outline.shape[0]:  # rounding has folded the polytope
+                    return nx, ny, nz, best
+                if is_seen[other]:
+                    continue
+                height = planes[other, 0] * px + planes[other, 1] * py + planes[other, 2] * pz
+                if height < planes[other, 3] or planes[other, 3] == -np.inf:
+                    seen[gone], is_seen[other] = other, True
+                    gone += 1
+                else:
+                    outline[sides, 0], outline[sides, 1] = i, j
+                    sides += 1
+        for k in range(gone):
+            is_seen[seen[k]] = False
+            planes[seen[k], 3] = -np.inf
+        if count + sides > corners.shape[0]:
+            break
+        # once the origin is inside no face comes nearer to it, but for the rounding of narrow faces
+        most = inner + 100.0 * accuracy if inner < 0.0 else np.inf
+        for k in range(sides):
+            f = seen[k]
+            if k >= gone:
+                f = count
+                count += 1
+            _put_face(points, outline[k, 0], outline[k, 1], new, most, corners, planes, face_of, f)
+    return nx, ny, nz, best
+
+
 # -- signed distance ---------------------------------------------------------------------------------------
 
 
@@ -744,8 +881,8 @@ def separation(shape_a, frame_a, shape_b, frame_b, size, nx, ny, nz, S, near_a, 
     """Axis of greatest separation and signed distance [m] of two shapes: (nx, ny, nz, gap).
 
     The search starts along the axis given. `S` (4, 3), `near_a` and `near_b` (edges, 10) are scratch. Exact to
-    rounding for polytopes grown by balls, also where they overlap; where a cylinder overlaps another shape
-    deeper than 1e-6 of the size, the gap is that of the best axis found, a lower bound.
+    rounding for polytopes grown by balls, also where they overlap; for cylinders to 1e-12 of the size, and to
+    2e-11 where they overlap by less than 1e-9.
     """
     radius = shape_a.radius + shape_b.radius
     disks = shape_a.disk > 0.0 or shape_b.disk > 0.0
@@ -772,12 +909,7 @@ def separation(shape_a, frame_a, shape_b, frame_b, size, nx, ny, nz, S, near_a, 
         if far > 0.0:
             nx, ny, nz = x, y, z
     nx, ny, nz, gap = climbed_axis(shape_a, frame_a, shape_b, frame_b, nx, ny, nz, 0.3, size, near_a, near_b)
-    if gap < -1e-6 * size:
-        x, y, z, s = feature_axis(shape_a, frame_a, shape_b, frame_b, nx, ny, nz, -1.0, near_a, near_b)
-        x, y, z, s = climbed_axis(shape_a, frame_a, shape_b, frame_b, x, y, z, 0.5, size, near_a, near_b)
-        if s > gap:
-            nx, ny, nz, gap = x, y, z, s
-    elif gap - radius <= CONTACT_GAP * size:
+    if gap >= -1e-6 * size and gap - radius <= CONTACT_GAP * size:
         for _ in range(5):
             x, y, z, s = _touching_axis(
                 shape_a, frame_a, shape_b, frame_b, nx, ny, nz, gap, size, near_a, near_b
@@ -787,6 +919,11 @@ def separation(shape_a, frame_a, shape_b, frame_b, size, nx, ny, nz, S, near_a, 
             nx, ny, nz, gap = climbed_axis(
                 shape_a, frame_a, shape_b, frame_b, x, y, z, 0.05, size, near_a, near_b
             )
+    if gap < -_SHALLOW * size:  # below zero there are maxima far apart
+        x, y, z, s = _expanded_axis(shape_a, frame_a, shape_b, frame_b, nx, ny, nz, 1e-13 * size)
+        x, y, z, s = climbed_axis(shape_a, frame_a, shape_b, frame_b, x, y, z, 0.05, size, near_a, near_b)
+        if s > gap:
+            nx, ny, nz, gap = x, y, z, s
     return nx, ny, nz, gap - radius
 
 

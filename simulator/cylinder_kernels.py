@@ -241,14 +241,17 @@ def face_contacts(A, B, t, pose, frame_a, size, tolerance, rows, count):
 
 
 @kernel()
-def rim_corner_direction(B, p, ux, uy, sign, pose, slack):
+def rim_corner_direction(B, p, ux, uy, sign, pose, slack, beside, over, deepest):
     """A way out of the cylinder at its rim that keeps the surface around corner p outside; zero if there is none.
 
     (ux, uy) points to the place on the rim, `sign` to the end. Such ways are a cone between those of the wall and
     of the end; of the cone's edges, each across a tangent of the rim and an edge of the mesh, or of the wall or
-    the end, it is the mean.
+    the end, it is the mean, or the one with the greatest gap where the corner is deeper than `deepest` [m] along
+    the mean: bodies that meet along that one can part along the mean. The corner is `beside` [m] off the wall
+    and `over` [m] off the end.
     """
     mx = my = mz = 0.0
+    best, bestx, besty, bestz = -np.inf, 0.0, 0.0, 0.0
     first = B.star_start[p]
     for k in range(first - 2, B.star_start[p + 1]):
         x, y, z = (0.0, 0.0, sign) if k == first - 1 else (ux, uy, 0.0)
@@ -266,9 +269,15 @@ def rim_corner_direction(B, p, ux, uy, sign, pose, slack):
         bx, by, bz = along_in_b(pose, x, y, z)
         if not leans_over(B.points, B.star_start, B.star, p, bx, by, bz, 1.0, slack):
             mx, my, mz = mx + x, my + y, mz + z
+            gap = (x * ux + y * uy) * beside + sign * z * over
+            if gap > best:
+                best, bestx, besty, bestz = gap, x, y, z
     if mx == 0.0 and my == 0.0 and mz == 0.0:
         return 0.0, 0.0, 0.0
-    return normalised(mx, my, mz)
+    mx, my, mz = normalised(mx, my, mz)
+    if (mx * ux + my * uy) * beside + sign * mz * over < -deepest:
+        return bestx, besty, bestz
+    return mx, my, mz
 
 
 @kernel()
@@ -282,7 +291,9 @@ def corner_contacts(A, B, p, pose, frame_a, size, tolerance, rows, count):
     ox = oy = oz = 0.0
     if abs(over) <= tolerance and abs(across - disk) <= tolerance:
         ux, uy, sign = x / across, y / across, 2.0 * end - 1.0
-        ox, oy, oz = rim_corner_direction(B, p, ux, uy, sign, pose, tolerance)
+        ox, oy, oz = rim_corner_direction(
+            B, p, ux, uy, sign, pose, tolerance, across - disk, over, 10.0 * TOUCH_GAP * size
+        )
         gap, feature, number = (ox * ux + oy * uy) * (across - disk) + sign * oz * over, RIM, end
     elif abs(over) <= tolerance and across < disk:
         gap, feature, number = over, FACE, end

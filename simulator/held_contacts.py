@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from . import kernels, mesh_pairs
 from .collision import Pair, contact_patch, pair_size
 from .event import ContactPatch
-from .mesh_kernels import BESIDE, EDGES, POINT_A
+from .mesh_kernels import BESIDE, EDGES, POINT_A, POINT_B
 from .state import Array, Model
-from .tolerances import CONTACT_GAP, SAME_PLACE
+from .tolerances import CONTACT_GAP, HELD_PLACE
 
+SHIELDED = 1  # in the last column of a pair of features
 _STAY = 2.0  # times CONTACT_GAP: features this far apart or beyond their ends are no longer held
 
 
@@ -28,10 +29,16 @@ def held_features(model: Model, patch: ContactPatch, states: Array) -> NDArray[n
         model.surface(a), model.surface(b), states[[a, b]], float(patch.gap.max()) + CONTACT_GAP * size
     )
     places = rows[:, 4:7] @ kernels.rotation_matrix(states[b, 3:7]).T + states[b, :3]
-    near = np.linalg.norm(places[:, None] - patch.point[None], axis=2) <= SAME_PLACE * size
+    near = np.linalg.norm(places[:, None] - patch.point[None], axis=2) <= HELD_PLACE * size
     held = rows[near.any(axis=1), :4].astype(np.int64)
     held[:, 3] = 0
-    return np.concatenate([held, *(_beside(model, pair, row) for row in held)])
+    return np.concatenate(
+        [
+            held,
+            _around(model, pair, places[near.any(axis=1)], states),
+            *(_beside(model, pair, row) for row in held),
+        ]
+    )
 
 
 def features_at(model: Model, pair: Pair, states: Array, held: NDArray[np.int64] | None) -> frozenset:
@@ -45,10 +52,35 @@ def features_at(model: Model, pair: Pair, states: Array, held: NDArray[np.int64]
             for feature, number in zip(patch.feature.tolist(), patch.feature_index.tolist(), strict=True)
         )
     rows = mesh_pairs.surface_contacts(model.surface(a), model.surface(b), states[[a, b]], within)
-    kinds = {tuple(row[:3]) for row in held.tolist() if row[0] < BESIDE}
+    kinds = {tuple(row[:3]) for row in held.tolist() if row[0] < BESIDE and row[3] != SHIELDED}
     # an edge or a corner of a triangle is another feature than the triangle itself
     touching = {(*(int(n) for n in row[:3]), (int(row[3]) + 2) // 3) for row in rows}
     return frozenset(row for row in touching if row[:3] in kinds)
+
+
+def _around(model: Model, pair: Pair, places: Array, states: Array) -> NDArray[np.int64]:
+    """Pairs of sharp features that come together at the places, also those that others shield: the search for
+    impacts could only creep past them."""
+    first, second = (model.surface(body) for body in pair)
+    if first.radius + second.radius > 0.0:
+        return np.zeros((0, 4), dtype=np.int64)
+    within = HELD_PLACE * pair_size(model, pair)
+    found: set[tuple[int, int, int]] = set()
+    for place in places:
+        points, edges, groups = [], [], []
+        for body, surface in zip(pair, (first, second), strict=True):
+            where = (place - states[body, :3]) @ kernels.rotation_matrix(states[body, 3:7])
+            points.append(np.flatnonzero(np.linalg.norm(surface.points - where, axis=1) <= within).tolist())
+            ends = surface.points[surface.edges]
+            along = ends[:, 1] - ends[:, 0]
+            share = np.einsum("ei,ei->e", where - ends[:, 0], along) / np.einsum("ei,ei->e", along, along)
+            away = where - ends[:, 0] - np.clip(share, 0.0, 1.0)[:, None] * along
+            edges.append(np.flatnonzero(np.linalg.norm(away, axis=1) <= within).tolist())
+            groups.append(np.unique(surface.group[mesh_pairs.triangles_at(surface, where, within)]).tolist())
+        found |= {(EDGES, a, b) for a in edges[0] for b in edges[1]}
+        found |= {(POINT_A, p, g) for p in points[0] for g in groups[1]}
+        found |= {(POINT_B, p, g) for p in points[1] for g in groups[0]}
+    return np.array([(*row, SHIELDED) for row in sorted(found)], dtype=np.int64).reshape(-1, 4)
 
 
 def _beside(model: Model, pair: Pair, row: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -69,5 +101,8 @@ def _beside(model: Model, pair: Pair, row: NDArray[np.int64]) -> NDArray[np.int6
 
 
 def _has_features(model: Model, a: int, b: int) -> bool:
-    shapes = model.shapes[a], model.shapes[b]
-    return all(shape is not None and shape.disk == 0.0 for shape in shapes)
+    """Whether a pair can touch at several places that its features tell apart."""
+    shapes = [
+        shape for shape in (model.shapes[a], model.shapes[b]) if shape is not None and shape.disk == 0.0
+    ]
+    return len(shapes) == 2 and any(len(shape.points) > 1 for shape in shapes)

@@ -15,20 +15,23 @@ from numpy.typing import NDArray
 
 from ..impact_laws import solve_lcp
 from . import contact_kernels, kernels
+from .balance import cone_forces
 from .event import ContactPatch, EventKind, Feature
 from .rest import spread_contacts
 from .state import Array, Model
 from .tolerances import (
     ACCELERATION_MATCH,
-    CHATTER_SLIP,
-    CHATTER_TIME,
     CONTACT_GAP,
+    FORCE_RANK,
     HELD_SLIP,
     HELD_TURN,
     SLIP_SPEED,
 )
 
 _CONE_EDGES = 8
+_PROPOSALS = 6
+_RELAXATIONS = 12
+_TURN = 1e-7
 _NODES = contact_kernels.NODES
 _LARGEST_STEP = 0.1
 _SMALLEST_STEP = 1e-10
@@ -177,16 +180,18 @@ class ContactMode:
     direction: Array
     follows: NDArray[np.bool_]
     """Sliding fast enough for friction to turn with the slip within a step."""
-    forced: bool = False
-    """Slow contacts are held although the cone would let them slip, because they chatter between both."""
+    reference: Array
+    """(3 nc,) [N], nearest to which the forces are taken where they are not unique."""
 
 
-def solve_accelerations(contacts: ContactSet, states: Array) -> tuple[Array, Array, Array, Array]:
-    """Accelerations of closed contacts from one LCP: (generalized, contact, normal forces, contact velocity).
+def solve_accelerations(
+    contacts: ContactSet, states: Array, edge: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Accelerations of closed contacts from one LCP: (generalized, contact, forces (nc, 3), contact velocity).
 
     The normal forces and separation accelerations are complementary; a contact that slips has friction
-    against its slip, one that does not has friction in an eight-edged pyramid inside its cone. Raises
-    `ContactForceError` where the LCP has no solution.
+    against its slip, one that does not has friction in an eight-edged pyramid inside its cone, with an edge at
+    the angle `edge` (nc,) [rad] from the tangent. Raises `ContactForceError` where the LCP has no solution.
     """
     J, bias, u, _ = contacts.rows(states)
     a, mobility = contacts.free(states, J)
@@ -201,7 +206,7 @@ def solve_accelerations(contacts: ContactSet, states: Array) -> tuple[Array, Arr
         force = np.asarray(np.linalg.solve(J @ mobility.T, -drift), dtype=float)
         if drift[0] < 0.0 and math.hypot(force[1], force[2]) <= mu[0] * force[0]:
             generalized = a + mobility.T @ force
-            return generalized, J @ generalized + bias, force[:1], u
+            return generalized, J @ generalized + bias, force[None], u
     force_n = N.copy()
     for c in np.flatnonzero(sliding):
         force_n[c] -= mu[c] * (u[3 * c + 1] * T1[c] + u[3 * c + 2] * T2[c]) / slip[c]
@@ -210,7 +215,7 @@ def solve_accelerations(contacts: ContactSet, states: Array) -> tuple[Array, Arr
     edges = np.zeros((nb, 3 * nc))
     for k, c in enumerate(sticky):
         block = edges[k * _CONE_EDGES : (k + 1) * _CONE_EDGES]
-        block[:, 3 * c + 1], block[:, 3 * c + 2] = np.cos(angles), np.sin(angles)
+        block[:, 3 * c + 1], block[:, 3 * c + 2] = np.cos(edge[c] + angles), np.sin(edge[c] + angles)
     push = np.concatenate([force_n, edges @ mobility])
     M = np.zeros((nc + nb + ns, nc + nb + ns))
     M[: nc + nb, : nc + nb] = np.concatenate([J[0::3], edges @ J]) @ push.T
@@ -232,54 +237,115 @@ def solve_accelerations(contacts: ContactSet, states: Array) -> tuple[Array, Arr
             )
         z = solution.z
     generalized = a + push.T @ z[: nc + nb]
-    return generalized, J @ generalized + bias, z[:nc], u
+    force = (z[nc : nc + nb] @ edges).reshape(nc, 3)
+    force[:, 0] = z[:nc]
+    return generalized, J @ generalized + bias, force, u
 
 
-def contact_mode(contacts: ContactSet, states: Array, forced: bool = False) -> ContactMode | None:
+def contact_mode(contacts: ContactSet, states: Array) -> ContactMode | None:
     """The mode in which the island leaves this state, or None where no contact presses.
 
-    `forced` holds every contact that slips slower than CHATTER_SLIP.
+    The LCP over pyramids proposes which contacts press, stick and start to slip; made exact on the round cone,
+    that may contradict itself. The pyramids are then turned until they have edges where friction is.
     """
-    everywhere, patch = contacts, contacts.patch
+    edge = np.zeros(len(contacts.patch))
+    for _ in range(_PROPOSALS):
+        mode, contradicts = _proposed_mode(contacts, states, edge)
+        if mode is None or not contradicts:
+            return mode
+    return mode
+
+
+def _proposed_mode(everywhere: ContactSet, states: Array, edge: Array) -> tuple[ContactMode | None, bool]:
+    """A mode as the LCP proposes it, exact on the round cone, and whether it contradicts itself.
+
+    Turns the pyramids in place, so that the friction of this mode is along one of their edges.
+    """
     J, bias, _, _ = everywhere.rows(states)
-    bearing = spread_contacts(patch)
+    bearing = spread_contacts(everywhere.patch)
     while True:  # contacts left out join where the motion would close them
         contacts = everywhere.chosen(bearing)
-        generalized, acceleration, normal_force, u = solve_accelerations(contacts, states)
+        generalized, acceleration, proposed, u = solve_accelerations(contacts, states, edge[bearing])
         elsewhere = (J @ generalized + bias)[0::3]
         missed = ~bearing & (elsewhere < -ACCELERATION_MATCH * max(1.0, float(np.abs(elsewhere).max())))
         if not missed.any():
             break
         bearing[np.argsort(np.where(missed, elsewhere, np.inf))[: min(4, int(missed.sum()))]] = True
+    normal_force = proposed[:, 0]
     if not normal_force.any() or normal_force.max() <= 0.0:
-        return None
+        return None, False
     scale = max(float(np.linalg.norm(contacts.model.gravity)), float(np.abs(acceleration).max()), 1e-300)
     tolerance = ACCELERATION_MATCH * scale
     slip = np.hypot(u[1::3], u[2::3])
     starting = np.hypot(acceleration[1::3], acceleration[2::3])
-    sliding = slip > (CHATTER_SLIP if forced else SLIP_SPEED)
-    stick = ~sliding & ((starting <= tolerance) | forced) & (contacts.friction > 0)
+    sliding = slip > SLIP_SPEED
+    stick = ~sliding & (starting <= tolerance) & (contacts.friction > 0)
     direction = np.zeros((len(stick), 2))
     for c in np.flatnonzero(~stick):
         if sliding[c]:
             direction[c] = u[3 * c + 1 : 3 * c + 3] / slip[c]
         elif starting[c] > 0.0:
             direction[c] = acceleration[3 * c + 1 : 3 * c + 3] / starting[c]
-
-    def mode_of(closed: NDArray[np.bool_], limit: float) -> ContactMode:
-        pressing = contacts.chosen(closed)
+    # a contact that only just closes may be pulled if it is held: then only those that press, as the LCP found;
+    # and where forces are not unique, those of least norm may pull or leave the cone
+    pressing = normal_force > 0.0
+    for closed, limit, near in (
+        ((acceleration[0::3] <= tolerance) | pressing, tolerance, False),
+        (pressing, 1e-4 * tolerance, False),
+        (pressing, 1e-4 * tolerance, True),
+    ):
+        chosen = contacts.chosen(closed)
         sticks, slides, along = stick[closed], sliding[closed], direction[closed]
-        _make_exact(pressing, states, sticks, slides, along)
+        reference = proposed[closed].ravel() if near else np.zeros(3 * len(sticks))
+        _make_exact(chosen, states, sticks, slides, along, reference)
         held = elsewhere <= limit
         held[bearing] = closed | (acceleration[0::3] <= limit)
         follows = np.zeros(len(sticks), dtype=bool)
-        return ContactMode(pressing, patch.chosen(held), sticks, slides, along, follows, forced)
+        mode = ContactMode(chosen, everywhere.patch.chosen(held), sticks, slides, along, follows, reference)
+        if near:
+            mode = replace(mode, reference=_inner_forces(mode, states))
+        motion = ContactMotion(slip_now(mode, states))
+        generalized, force = motion.forces(states)
+        opening = (J @ generalized + bias)[0::3]
+        if motion.ended(states) is None and opening.min() >= -10.0 * tolerance:
+            return mode, False
+    friction = force.reshape(-1, 3)[:, 1:]
+    pulls = friction.any(axis=1)
+    where = np.flatnonzero(bearing)[closed][pulls]
+    edge[where] = np.arctan2(friction[pulls, 1], friction[pulls, 0])
+    return mode, True
 
-    mode = mode_of((acceleration[0::3] <= tolerance) | (normal_force > 0.0), tolerance)
-    if ContactMotion(slip_now(mode, states))._ended(states) is EventKind.LIFT_OFF:
-        # a contact that only just closes would be pulled: only those that press, as the LCP found them
-        mode = mode_of(normal_force > 0.0, 1e-4 * tolerance)
-    return mode
+
+def _inner_forces(mode: ContactMode, states: Array) -> Array:
+    """Forces (3 nc,) that move bodies as those nearest to the mode's reference do, but lie deeper in the cones."""
+    contacts, stick = mode.contacts, mode.stick
+    mode = slip_now(mode, states)
+    force = ContactMotion(mode).forces(states)[1].reshape(-1, 3)
+    J, _, _, _ = contacts.rows(states)
+    push = contacts.free(states, J)[1].reshape(len(force), 3, -1).copy()
+    push[~stick, 0] -= contacts.friction[~stick, None] * np.einsum(
+        "ck,ckj->cj", mode.direction[~stick], push[~stick, 1:]
+    )
+    used = np.ones((len(force), 3), dtype=bool)
+    used[~stick, 1:] = False
+    _, sizes, directions = np.linalg.svd(push[used].T)
+    rank = int((sizes > FORCE_RANK * sizes.max(initial=0.0)).sum())
+    idle = directions[rank:].T  # combinations of forces that do nothing
+    if not idle.shape[1]:
+        return force.ravel()
+    total = max(float(force[:, 0].sum()), 1e-300)
+    weight = np.full(force.shape, 1.0 / total)
+    weight[stick, 1:] = 1.0 / np.maximum(force[stick, :1], 1e-3 * total)
+    change = np.zeros(force.shape)
+    change[used] = (
+        -idle @ np.linalg.lstsq(weight[used][:, None] * idle, (weight * force)[used], rcond=None)[0]
+    )
+    for part in (1.0, 0.5, 0.25, 0.1, 0.01):
+        inner = force + part * change
+        room = contacts.friction * inner[:, 0] - np.linalg.norm(inner[:, 1:], axis=1) * stick
+        if inner[:, 0].min() >= 0.0 and room.min() >= 0.0:
+            return inner.ravel()
+    return force.ravel()
 
 
 def _make_exact(
@@ -288,6 +354,7 @@ def _make_exact(
     stick: NDArray[np.bool_],
     sliding: NDArray[np.bool_],
     direction: Array,
+    reference: Array,
 ) -> None:
     """Correct in place what the pyramid only guesses about contacts that start to slip.
 
@@ -298,7 +365,9 @@ def _make_exact(
     a, mobility = contacts.free(states, J)
     for _ in range(len(stick) + 1):
         starting = np.flatnonzero(~stick & ~sliding & (contacts.friction > 0))
-        pull = _settle_directions(J, mobility, bias, a, stick, direction, contacts.friction, starting)
+        pull = _settle_directions(
+            J, mobility, bias, a, stick, direction, contacts.friction, reference, starting
+        )
         held = np.einsum("ck,ck->c", pull, direction[starting]) <= 0.0
         if not held.any():
             return
@@ -307,7 +376,7 @@ def _make_exact(
 
 def _settle_directions(
     J: Array, mobility: Array, bias: Array, a: Array, stick: NDArray[np.bool_], direction: Array,
-    friction: Array, which: NDArray[np.int64],
+    friction: Array, reference: Array, which: NDArray[np.int64],
 ) -> Array:  # fmt: skip
     """Turn in place the directions of `which` contacts to where very slow slip turns; slip accelerations.
 
@@ -318,7 +387,7 @@ def _settle_directions(
 
     def pulls(directions: Array) -> Array:
         generalized, _, _ = contact_kernels.mode_accelerations(
-            J, mobility, bias, np.zeros(len(J)), a, stick, directions, follows, friction
+            J, mobility, bias, np.zeros(len(J)), a, stick, directions, follows, friction, reference
         )
         return (J @ generalized + bias).reshape(-1, 3)[which, 1:]
 
@@ -328,16 +397,31 @@ def _settle_directions(
     against[which] *= -1.0
     ahead, behind = pulls(direction), pulls(against)
     stiffness = np.linalg.norm(ahead + behind, axis=1) / 2 + np.linalg.norm(ahead - behind, axis=1) / 2
-    for _ in range(100):
-        d = direction[which]
-        across = np.stack([-d[:, 1], d[:, 0]], axis=1)
-        turn = np.einsum("ck,ck->c", ahead, across) / np.maximum(stiffness, 1e-300)
-        turned = d + np.clip(turn, -0.5, 0.5)[:, None] * across
-        direction[which] = turned / np.linalg.norm(turned, axis=1)[:, None]
-        ahead = pulls(direction)
+
+    def turned_by(turn: Array) -> Array:
+        d = start[which]
+        result = start.copy()
+        turned = d + turn[:, None] * np.stack([-d[:, 1], d[:, 0]], axis=1)
+        result[which] = turned / np.linalg.norm(turned, axis=1)[:, None]
+        return result
+
+    def across(directions: Array) -> tuple[Array, Array]:
+        pull, d = pulls(directions), directions[which]
+        return pull, pull[:, 1] * d[:, 0] - pull[:, 0] * d[:, 1]
+
+    for k in range(100):
+        start = direction.copy()
+        pull, off = across(start)
+        turn = off / np.maximum(stiffness, 1e-300)
+        if k >= _RELAXATIONS:  # near the root it turns to: Newton's method
+            slopes = np.stack(
+                [(across(turned_by(_TURN * unit))[1] - off) / _TURN for unit in np.eye(len(off))]
+            )
+            turn = -np.linalg.lstsq(slopes.T, off, rcond=1e-12)[0]
+        direction[:] = turned_by(np.clip(turn, -0.5, 0.5))
         if np.abs(turn).max() <= 1e-13:
             break
-    return ahead
+    return pull
 
 
 def slip_now(mode: ContactMode, states: Array) -> ContactMode:
@@ -357,7 +441,9 @@ def slip_now(mode: ContactMode, states: Array) -> ContactMode:
     if len(slow):
         settled = direction.copy()
         a, mobility = contacts.free(states, J)
-        pull = _settle_directions(J, mobility, bias, a, mode.stick, settled, contacts.friction, slow)
+        pull = _settle_directions(
+            J, mobility, bias, a, mode.stick, settled, contacts.friction, mode.reference, slow
+        )
         # where nothing pulls along the new direction, slip is not free to turn there (held elsewhere)
         along = np.abs(np.einsum("ck,ck->c", pull, settled[slow]))
         turns = along > 1e-3 * float(np.linalg.norm(contacts.model.gravity))
@@ -366,17 +452,20 @@ def slip_now(mode: ContactMode, states: Array) -> ContactMode:
     return replace(mode, sliding=sliding, direction=direction, follows=follows)
 
 
-def hold_closed(mode: ContactMode, states: Array, starting: bool) -> Array:
-    """States nearest (in the kinetic metric) with the mode's gaps zero and held velocities zero.
-
-    Where the mode is `starting`, slip too slow to have a direction is taken as none.
-    """
-    contacts = mode.contacts
-    still = mode.stick.copy()
-    if starting:
-        u = contacts.rows(states)[2]
-        still |= (np.hypot(u[1::3], u[2::3]) <= SLIP_SPEED) & (contacts.friction > 0)
+def stopped(contacts: ContactSet, states: Array, slow: float) -> Array:
+    """States nearest (in the kinetic metric) with all gaps and normal velocities zero, and no slip below `slow`
+    [m/s] where there is friction."""
+    u = contacts.rows(states)[2]
+    still = (np.hypot(u[1::3], u[2::3]) <= slow) & (contacts.friction > 0)
     return contact_kernels.hold_closed(states, contacts.ends, contacts.geometry, contacts.inertias, still)
+
+
+def hold_closed(mode: ContactMode, states: Array) -> Array:
+    """States nearest (in the kinetic metric) with the mode's gaps zero and held velocities zero."""
+    contacts = mode.contacts
+    return contact_kernels.hold_closed(
+        states, contacts.ends, contacts.geometry, contacts.inertias, mode.stick
+    )
 
 
 def _collocation() -> tuple[Any, Any, Any]:
@@ -414,16 +503,15 @@ class ContactMotion:
         c = mode.contacts
         self._system = (c.ends, c.geometry, c.inertias, c.model.gravity, mode.stick)
         self._slip = (mode.direction, mode.follows, c.friction)
+        self._forces = (*self._slip, mode.reference)
 
     def step(self, states: Array, span: float, guess: float = _LARGEST_STEP) -> ContactStep:
         """The longest accurate step of at most `span` and `guess`, cut where the mode ends."""
-        h = min(
-            span, CHATTER_TIME if self.mode.forced else min(guess, _LARGEST_STEP), self._held_time(states)
-        )
+        h = min(span, guess, _LARGEST_STEP, self._held_time(states))
         nodes = np.empty((_NODES, *states.shape))
         while True:
             iterations = contact_kernels.collocated_step(
-                states, h, _INTEGRATE, _TAIL, *self._system, *self._slip, nodes
+                states, h, _INTEGRATE, _TAIL, *self._system, *self._forces, nodes
             )
             if iterations and (h <= _SHORT_STEP or self._turns_little(nodes[0], nodes[-1])):
                 break
@@ -447,7 +535,7 @@ class ContactMotion:
         if not held.any():
             return math.inf
         J, bias, _, _ = self.mode.contacts.rows(states)
-        motion, _, _, _ = contact_kernels.motion_of_mode(states, *self._system, *self._slip)
+        motion, _, _, _ = contact_kernels.motion_of_mode(states, *self._system, *self._forces)
         pull = np.linalg.norm((J @ motion + bias).reshape(-1, 3)[held, 1:], axis=1).max()
         return 2.0 * HELD_SLIP / pull if pull > 0.0 else math.inf
 
@@ -460,27 +548,42 @@ class ContactMotion:
         held = ~mode.stick & ~mode.follows & (mode.contacts.friction > 0)
         return not np.any(held & (across > HELD_TURN * np.maximum(speed, HELD_SLIP)))
 
-    def _ended(self, states: Array) -> EventKind | None:
+    def forces(self, states: Array) -> tuple[Array, Array]:
+        """Generalized accelerations and contact forces (3 nc,), of least norm where they are not unique."""
+        return contact_kernels.motion_of_mode(states, *self._system, *self._forces)[:2]
+
+    def ended(self, states: Array) -> EventKind | None:
         """What the mode no longer satisfies at these states.
 
-        Where contact forces are not unique, only what the LCP confirms by a different acceleration counts.
+        Where contact forces are not unique, other ones that do the same may satisfy it.
         """
         mode = self.mode
-        motion, force, u, unique = contact_kernels.motion_of_mode(states, *self._system, *self._slip)
+        motion, force, u, unique = contact_kernels.motion_of_mode(states, *self._system, *self._forces)
         code = contact_kernels.mode_ends(force, u, mode.stick, mode.sliding, *self._slip)
-        if code == contact_kernels.CONTINUES or (mode.forced and code == contact_kernels.SLIPS):
+        if code == contact_kernels.CONTINUES:
             return None
-        if not unique and code != contact_kernels.STICKS:
-            wanted, *_ = solve_accelerations(mode.contacts, states)
-            scale = max(float(np.abs(motion).max()), float(np.abs(wanted).max()))
-            if float(np.abs(wanted - motion).max()) <= 10 * ACCELERATION_MATCH * scale:
-                return None
+        if not unique and code != contact_kernels.STICKS and self._can_be(motion, states, u):
+            return None
         return _CHANGES[code]
+
+    def _can_be(self, motion: Array, states: Array, u: Array) -> bool:
+        """Whether forces in the friction cones can give this motion."""
+        contacts = self.mode.contacts
+        J, _, _, _ = contacts.rows(states)
+        free, mobility = contacts.free(states, J)
+        slip = self.mode.direction.copy()
+        fast = self.mode.follows
+        slip[fast] = u.reshape(-1, 3)[fast, 1:]
+        slip[fast] /= np.linalg.norm(slip[fast], axis=1)[:, None]
+        slip[self.mode.stick] = 0.0
+        _, left = cone_forces(mobility.T, motion - free, contacts.friction, slip)
+        scale = max(float(np.abs(motion).max()), float(np.abs(motion - free).max()))
+        return bool(np.abs(left).max() <= 10 * ACCELERATION_MATCH * scale)
 
     def _cut(self, coefficients: Array, nodes: Array, h: float, next_span: float) -> ContactStep:
         good = 0.0
         for s, states in zip(_S[1:] * h, nodes[1:], strict=True):
-            kind = self._ended(states)
+            kind = self.ended(states)
             if kind is None:
                 good = float(s)
                 continue
@@ -489,7 +592,7 @@ class ContactMotion:
                 middle = 0.5 * (good + bad)
                 if middle in (good, bad):
                     break
-                found = self._ended(_evaluated(coefficients, middle))
+                found = self.ended(_evaluated(coefficients, middle))
                 if found is None:
                     good = middle
                 else:

@@ -170,7 +170,7 @@ def _separates(first: FeatureMesh, second: FeatureMesh, states: Array, row: Arra
     point, normal = row[4:7], row[7:10]
     for mesh, where, sign in ((first, (point - place) @ turn, 1.0), (second, point, -1.0)):
         axis = sign * (normal @ turn if mesh is first else normal)
-        near = _triangles_at(mesh, where, SAME_PLACE * size + mesh.radius)
+        near = triangles_at(mesh, where, SAME_PLACE * size + mesh.radius)
         for t in near:
             arms = mesh.points[mesh.triangles[t]] - where
             if (arms @ axis < -mesh.radius - 1e-6 * np.linalg.norm(arms, axis=1) - SAME_PLACE * size).any():
@@ -178,7 +178,7 @@ def _separates(first: FeatureMesh, second: FeatureMesh, states: Array, row: Arra
     return True
 
 
-def _triangles_at(mesh: FeatureMesh, point: Array, reach: float) -> list[int]:
+def triangles_at(mesh: FeatureMesh, point: Array, reach: float) -> list[int]:
     found = []
     first_leaf = len(mesh.leaf) - 1
     waiting = [0]

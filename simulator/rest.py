@@ -1,18 +1,14 @@
-"""Bodies that stand still: whether contact forces can balance what pulls at them, and their last small shift.
-
-Nothing here is compiled: a body comes to rest once, and the kernels of lasting motion need seconds to compile.
-"""
+"""Bodies that stand still: whether contact forces balance what pulls at them; closing the last small gaps."""
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
 
+from .balance import cone_forces
 from .collision import contact_jacobian
 from .event import ContactPatch
 from .state import Array, Model
 from .tolerances import REST_ACCELERATION, REST_SPEED
 
-_CONE_EDGES = 8
 _BEARING_CONTACTS = 8  # of one pair
 
 
@@ -34,9 +30,8 @@ def spread_contacts(patch: ContactPatch) -> NDArray[np.bool_]:
 def is_at_rest(model: Model, patch: ContactPatch, friction: Array, states: Array) -> bool:
     """Whether the bodies that touch at these contacts stand still, and stay so.
 
-    They do where forces in the friction cones (here pyramids inside them) balance gravity: non-negative least
-    squares over the edges of the cones finds the smallest acceleration that forces can leave. Where other
-    contact forces would set the bodies in motion too, which friction can allow, they are taken to stay at rest.
+    They do where forces in the friction cones balance gravity. Where other contact forces would set the bodies
+    in motion too, which friction can allow, they are taken to stay at rest.
     """
     bodies = np.unique(patch.bodies)
     bodies = bodies[model.movable[bodies]]
@@ -47,34 +42,35 @@ def is_at_rest(model: Model, patch: ContactPatch, friction: Array, states: Array
         return False
     bearing = spread_contacts(patch)
     jacobian, inverse_mass, _, _ = contact_jacobian(model, patch.chosen(bearing), states)
-    angles = 2 * np.pi * np.arange(_CONE_EDGES) / _CONE_EDGES
-    edges = np.stack([np.ones(_CONE_EDGES), np.cos(angles), np.sin(angles)])
-    scaled = edges[None] * np.stack([np.ones(len(bearing)), friction, friction], axis=1)[bearing][..., None]
-    forces = np.einsum("cke,ckj->ecj", scaled, jacobian.reshape(-1, 3, jacobian.shape[1]))
     scale = np.stack([np.ones(len(bodies)), reach], axis=1).repeat(3, axis=1).ravel()
     pull = np.tile(np.concatenate([model.gravity, np.zeros(3)]), len(bodies))
-    push = scale[:, None] * (inverse_mass @ forces.reshape(-1, len(scale)).T)
-    sizes = np.linalg.norm(push, axis=0)  # of bodies very unlike in mass
-    push /= np.where(sizes > 0.0, sizes, 1.0)
-    weights, _ = nnls(push, -scale * pull)
-    left = np.abs(scale * pull + push @ weights).max(initial=0.0)
+    push = scale[:, None] * (inverse_mass @ jacobian.T)
+    left = np.abs(cone_forces(push, -scale * pull, friction[bearing])[1]).max(initial=0.0)
     return bool(left <= REST_ACCELERATION * (float(np.linalg.norm(model.gravity)) or 1.0))
 
 
-def stood_still(model: Model, patch: ContactPatch, states: Array) -> Array:
-    """States (n, 13) in which the bodies of a patch have no velocity and its gaps, if any are left, are closed.
+def closed_gaps(model: Model, patch: ContactPatch, closes: NDArray[np.bool_], states: Array) -> Array:
+    """States (n, 13) in which the gaps of contacts that `closes` (nc,) marks are closed, and none is negative.
 
     The shift is the smallest in the kinetic metric; gaps are so small that one linear step closes them.
     """
-    result = states.copy()
     jacobian, inverse_mass, _, bodies = contact_jacobian(model, patch, states)
     normals = jacobian[0::3]
     push = normals @ inverse_mass
-    impulse = np.linalg.lstsq(normals @ push.T, -patch.gap, rcond=1e-11)[0]
-    for body, shift in zip(bodies, (push.T @ impulse).reshape(-1, 6), strict=True):
-        result[body, :3] += shift[:3]
-        w, x, y, z = result[body, 3:7]
-        turn = 0.5 * shift[3:]
+    closes = closes | (patch.gap < 0.0)
+    shift = np.zeros(normals.shape[1])
+    while closes.any():
+        matrix = normals[closes] @ push[closes].T
+        shift = push[closes].T @ np.linalg.lstsq(matrix, -patch.gap[closes], rcond=1e-11)[0]
+        pressed = ~closes & (patch.gap + normals @ shift < -1e-3 * float(np.abs(patch.gap).max()))
+        if not pressed.any():
+            break
+        closes = closes | pressed
+    result = states.copy()
+    for body, moved in zip(bodies, shift.reshape(-1, 6), strict=True):
+        result[body, :3] += moved[:3]
+        w, x, y, z = states[body, 3:7]
+        turn = 0.5 * moved[3:]
         result[body, 3:7] += [
             -x * turn[0] - y * turn[1] - z * turn[2],
             w * turn[0] + turn[1] * z - turn[2] * y,
@@ -82,5 +78,4 @@ def stood_still(model: Model, patch: ContactPatch, states: Array) -> Array:
             w * turn[2] + turn[0] * y - turn[1] * x,
         ]
         result[body, 3:7] /= np.linalg.norm(result[body, 3:7])
-        result[body, 7:13] = 0.0
     return result

@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections import deque
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -23,21 +24,24 @@ from .lasting_contact import (
     contact_mode,
     hold_closed,
     slip_now,
+    stopped,
 )
 from .motion import Island, Motion, Motions, Pair
 from .predictions import Predictions, SearchError, pair_order
-from .rest import is_at_rest, stood_still
+from .rest import closed_gaps, is_at_rest
 from .state import Array, Model, State
 from .tolerances import (
     ACCUMULATION_EXCURSION,
     ACCUMULATION_IMPACTS,
     APPROACH_SPEED,
     CHATTER_CHANGES,
+    CHATTER_SLIP,
     CHATTER_TIME,
     CONTACT_GAP,
     LASTING_SPEED,
     OVERLAP,
     SAME_INSTANT,
+    SLIP_SPEED,
 )
 from .trajectory import RunStatus, Trajectory
 
@@ -190,14 +194,16 @@ class Simulator:
         problem = self._problem(patch, jacobian, inverse_mass, velocity)
         outcome = self.law.resolve(problem, self._rng)
         self._set_velocity(bodies, problem.generalized_velocity(outcome))
-        note, patch_of_rest = self._accumulation(patch, bodies)
+        note, closing = self._accumulation(patch)
         self._add_event(Event(self.time, EventKind.IMPACT, patch, problem, outcome, note))
         if not outcome.resolved:
             self._fail(
                 RunStatus.LAW_FAILED, f"{outcome.status.value}: {outcome.message or outcome.status.advice}"
             )
             return
-        self._settle({int(b) for b in bodies} | touched, patch_of_rest)
+        if closing is not None:
+            touched |= {body for body in closing.bodies.ravel().tolist() if self.model.movable[body]}
+        self._settle({int(b) for b in bodies} | touched, closing)
 
     def _notice(self, pair: Pair) -> None:
         """A sensor and a body begin to overlap."""
@@ -227,11 +233,11 @@ class Simulator:
                     Event(self.time, island.change, island.motion.mode.contacts.patch, None, None)
                 )
                 changed |= members
-            elif island.motion.mode.forced or island.leaves:
+            elif island.leaves:
                 changed |= members
             else:
                 try:
-                    self._continue_island(island, members)
+                    self._continue_island(island)
                 except ContactForceError as error:
                     self._fail(RunStatus.CONTACT_FAILED, str(error))
                     return
@@ -248,7 +254,7 @@ class Simulator:
         for body in members:
             self._changes.setdefault(body, deque(maxlen=CHATTER_CHANGES)).append(self.time)
 
-    def _chatters(self, members: set[int]) -> bool:
+    def _chatters(self, members: Iterable[int]) -> bool:
         """Whether the contact mode of these bodies has changed too often just now."""
         pasts = [self._changes[body] for body in members if body in self._changes]
         return any(len(past) == CHATTER_CHANGES and self.time - past[0] < CHATTER_TIME for past in pasts)
@@ -324,9 +330,7 @@ class Simulator:
             states[body, 7:10] = velocity[6 * k : 6 * k + 3]
             states[body, 10:13] = rotation.T @ velocity[6 * k + 3 : 6 * k + 6]
 
-    def _accumulation(
-        self, patch: ContactPatch, bodies: NDArray[np.int64]
-    ) -> tuple[str, ContactPatch | None]:
+    def _accumulation(self, patch: ContactPatch) -> tuple[str, ContactPatch | None]:
         """Recognise bounces that follow ever faster, and sum the rest of their infinite sequence.
 
         Bounces of a pair whose intervals shrink by the ratio r end after d r/(1 - r), d being the last
@@ -343,6 +347,8 @@ class Simulator:
             if len(past) <= ACCUMULATION_IMPACTS:
                 continue
             intervals = np.diff(np.array([when for when, _ in past]))
+            if not intervals.any():
+                continue
             points = np.concatenate([where for _, where in past])
             speed = self._normal_speed(pair, points, patch.normal[chosen][0], states)
             limit = 8 * ACCUMULATION_EXCURSION * pair_size(self.model, pair) / intervals.max()
@@ -358,26 +364,39 @@ class Simulator:
                 remaining = max(remaining, intervals[-1] * ratio / (1.0 - ratio))
         if not accumulated:
             return "", None
-        for pair in accumulated:
-            self._history[pair].clear()
-        closing = contact_patch(self.model, accumulated, states, 2 * ACCUMULATION_EXCURSION)
-        before = states[bodies]
+        closing = contact_patch(
+            self.model, self._nearly_touching(accumulated), states, 2 * ACCUMULATION_EXCURSION
+        )
+        for pair in {(int(a), int(b)) for a, b in closing.bodies}:
+            self._history.pop(pair, None)
         if not self._close_for_good(closing, slow):
-            states[bodies] = before
             return "", None
         self._accumulated_at = float(self.time + remaining)
         note = f"infinitely many impacts accumulate at t = {self._accumulated_at!r} s"
         return note, closing
 
+    def _nearly_touching(self, pairs: list[Pair]) -> list[Pair]:
+        """Pairs, and all within the excursion of bounces that end, connected to them through movable bodies."""
+        found, frontier = set(pairs), {body for pair in pairs for body in pair if self.model.movable[body]}
+        known: set[int] = set()
+        while frontier:
+            known |= frontier
+            found |= {
+                pair for body in frontier for pair in self._pairs_within(body, 2 * ACCUMULATION_EXCURSION)
+            }
+            frontier = {body for pair in found for body in pair if self.model.movable[body]} - known
+        return sorted(found, key=pair_order)
+
     def _close_for_good(self, closing: ContactPatch, slow: float) -> bool:
-        """Go to the limit of an accumulation: `slow` contacts without normal velocity, nearest in energy.
+        """Go to the limit of an accumulation: `slow` contacts closed without normal velocity, nearest in energy.
 
         Where friction acts, slip of the size of the bounces has vanished with them. A plastic impact would
-        not do: a body that rocks from one contact to the other leaves each of them. Other contacts that this
-        makes approach take a plastic impact; False where that has no solution.
+        not do: a body that rocks from one contact to the other leaves each of them. Faster contacts that this
+        makes approach take a plastic impact; False, and nothing moved, where that has no solution.
         """
         states = self._motions.states
         jacobian, inverse_mass, velocity, moving = contact_jacobian(self.model, closing, states)
+        before = states[moving]
         speeds = np.abs(jacobian @ velocity).reshape(-1, 3)
         friction, _ = self._pair_coefficients(closing)
         closes = speeds[:, 0] <= slow
@@ -385,16 +404,19 @@ class Simulator:
         rows = jacobian[np.stack([closes, sticks, sticks], axis=1).ravel()]
         push = rows @ inverse_mass
         impulse = np.linalg.lstsq(rows @ push.T, -rows @ velocity, rcond=1e-11)[0]
-        self._set_velocity(moving, velocity + push.T @ impulse)
-        patch, _ = self._patch_around((int(closing.bodies[0, 0]), int(closing.bodies[0, 1])))
-        jacobian, inverse_mass, velocity, moving = contact_jacobian(self.model, patch, states)
-        if (jacobian @ velocity)[0::3].min(initial=0.0) >= -LASTING_SPEED:
-            return True
-        problem = self._problem(patch, jacobian, inverse_mass, velocity)
-        outcome = AnitescuPotra().resolve(problem)
-        if outcome.resolved:
+        velocity = velocity + push.T @ impulse
+        self._set_velocity(moving, velocity)
+        if (jacobian @ velocity)[0::3].min() < -LASTING_SPEED:
+            problem = self._problem(closing, jacobian, inverse_mass, velocity)
+            outcome = AnitescuPotra().resolve(problem)
+            if not outcome.resolved:
+                states[moving] = before
+                return False
             self._set_velocity(moving, problem.generalized_velocity(outcome))
-        return outcome.resolved
+        states[moving] = closed_gaps(self.model, closing, closes, states)[moving]
+        self._touching.clear()
+        self._contacts.clear()
+        return True
 
     def _in_body_axes(self, body: int, points: Array, states: Array) -> Array:
         return (points - states[body, :3]) @ kernels.rotation_matrix(states[body, 3:7])
@@ -413,34 +435,61 @@ class Simulator:
         """New motion of bodies from their states now: in contact where contacts press, else in free flight."""
         states = self._motions.bring(bodies, self.time)
         free = set(bodies)
-        for patch in self._resting_patches(bodies, closing):
-            friction, _ = self._pair_coefficients(patch)
-            carried = np.unique(patch.bodies)
-            carried = carried[self.model.movable[carried]]
-            members = set(carried.tolist())
-            if is_at_rest(self.model, patch, friction, states):
-                self._stand_still(Island(carried, patch))
-            else:
-                try:
-                    contacts = ContactSet.of_patch(self.model, patch, friction, states)
-                    mode = contact_mode(contacts, states[contacts.bodies], self._chatters(members))
-                    if mode is None:
-                        continue
-                    next_span = min(self._next_span[b] for b in members)
-                    island = Island(carried, mode.held, ContactMotion(mode), next_span)
-                    self._hold(island)
-                    self._continue_island(island, members, starting=True)
-                except ContactForceError as error:
-                    self._fail(RunStatus.CONTACT_FAILED, str(error))
-                    return
+        for patch in self._islands(bodies, closing):
+            try:
+                members = self._start_island(patch)
+            except ContactForceError as error:
+                self._fail(RunStatus.CONTACT_FAILED, str(error))
+                return
             free -= members
             bodies = bodies | members
         for body in sorted(free):
             self._start_piece(body, states[body], self._free_motion(body, states[body]))
         self._predictions.changed(bodies, self.time)
 
-    def _resting_patches(self, bodies: set[int], closing: ContactPatch | None) -> list[ContactPatch]:
-        """Touching contacts that do not separate, one patch an island of connected movable bodies."""
+    def _start_island(self, patch: ContactPatch) -> set[int]:
+        """Let bodies that touch rest or move in contact from now on; those that do so, which may be none."""
+        states = self._motions.states
+        lasts = self._speeds_apart(patch) <= LASTING_SPEED
+        if not lasts.any():
+            return set()
+        while True:
+            lasting = patch.chosen(lasts)
+            friction, _ = self._pair_coefficients(lasting)
+            if is_at_rest(self.model, lasting, friction, states):
+                return self._stand_still(lasting)
+            contacts = ContactSet.of_patch(self.model, lasting, friction, states)
+            bodies = contacts.bodies
+            slow = CHATTER_SLIP if self._chatters(bodies.tolist()) else SLIP_SPEED
+            states[bodies] = stopped(contacts, states[bodies], slow)
+            pressed = ~lasts & (self._speeds_apart(patch) < -LASTING_SPEED)
+            if not pressed.any():
+                break
+            lasts |= pressed  # what has stopped now presses on them
+        self._touching.clear()
+        self._contacts.clear()
+        if is_at_rest(self.model, lasting, friction, states):
+            return self._stand_still(lasting)
+        mode = contact_mode(contacts, states[bodies])
+        if mode is None:
+            return set()
+        island = Island(bodies, mode.held, ContactMotion(mode), self._next_span[bodies].min())
+        self._hold(island)
+        self._continue_island(island)
+        return set(bodies.tolist())
+
+    def _speeds_apart(self, patch: ContactPatch) -> Array:
+        """Speed [m/s] along the normal with which each contact opens."""
+        states = self._motions.states
+        return np.array(
+            [
+                _speed_apart(states[a], states[b], point, normal)
+                for (a, b), point, normal in zip(patch.bodies, patch.point, patch.normal, strict=True)
+            ]
+        )
+
+    def _islands(self, bodies: set[int], closing: ContactPatch | None) -> list[ContactPatch]:
+        """Touching contacts, slightly open ones too where bounces end now, a patch for all that are connected."""
         closing_pairs = set() if closing is None else {(int(a), int(b)) for a, b in closing.bodies}
         closing_bodies = {body for pair in closing_pairs for body in pair}
         seen: set[int] = set()
@@ -465,26 +514,14 @@ class Simulator:
                             frontier.append(other)
             seen |= members
             parts = [
-                self._lasting_part(pair, pair in closing_pairs) for pair in sorted(found, key=pair_order)
+                contact_patch(self.model, [pair], self._motions.states, 2 * ACCUMULATION_EXCURSION)
+                if pair in closing_pairs
+                else self._contacts_of(pair)
+                for pair in sorted(found, key=pair_order)
             ]
-            lasting = [part for part in parts if part is not None]
-            if lasting:
-                patches.append(ContactPatch.joined(lasting))
+            if parts:
+                patches.append(ContactPatch.joined(parts))
         return patches
-
-    def _lasting_part(self, pair: Pair, closes: bool) -> ContactPatch | None:
-        """The contacts of a pair that do not separate, if any; slightly open ones too where its bounces end now."""
-        states = self._motions.states
-        if closes:
-            part = contact_patch(self.model, [pair], states, 2 * ACCUMULATION_EXCURSION)
-        else:
-            part = self._contacts_of(pair)
-        apart = [
-            _speed_apart(states[a], states[b], point, normal)
-            for (a, b), point, normal in zip(part.bodies, part.point, part.normal, strict=True)
-        ]
-        lasts = np.array(apart) <= LASTING_SPEED
-        return part.chosen(lasts) if lasts.any() else None
 
     def _hold(self, island: Island) -> None:
         """Features whose gaps the contact mode keeps at zero are not looked for as impacts."""
@@ -499,33 +536,28 @@ class Simulator:
             else:
                 island.held_features[pair] = held_features(self.model, part, self._motions.states)
 
-    def _stand_still(self, island: Island) -> None:
-        """Let the bodies of an island rest where they are."""
+    def _stand_still(self, patch: ContactPatch) -> set[int]:
+        """Let the bodies of a patch rest where they are; those bodies."""
+        bodies = np.unique(patch.bodies)
+        island = Island(bodies[self.model.movable[bodies]], patch)
         self._hold(island)
-        states = stood_still(self.model, island.held, self._motions.states)
-        self._touching.clear()
-        self._contacts.clear()
+        states = self._motions.states
+        states[island.bodies, 7:13] = 0.0
         for body in island.bodies.tolist():
             coefficients = np.zeros((13, kernels.TERMS))
             coefficients[:, 0] = states[body]
             self._start_piece(
                 body, states[body], Motion(self.time, math.inf, coefficients, np.zeros(5), island)
             )
+        return set(island.bodies.tolist())
 
-    def _continue_island(self, island: Island, members: set[int], starting: bool = False) -> None:
-        """The next step of an island in its mode, or rest where it started so slowly that it stands still."""
+    def _continue_island(self, island: Island) -> None:
+        """The next step of an island in its mode."""
         assert island.motion is not None
         mode = island.motion.mode
-        states = self._motions.bring(members, self.time)
-        packed = hold_closed(mode, states[island.bodies], starting)
+        packed = hold_closed(mode, self._motions.bring(island.bodies.tolist(), self.time)[island.bodies])
         self._touching.clear()
         self._contacts.clear()
-        if starting:
-            states[island.bodies] = packed
-            friction, _ = self._pair_coefficients(island.held)
-            if is_at_rest(self.model, island.held, friction, states):
-                self._stand_still(Island(island.bodies, island.held))
-                return
         island.motion = ContactMotion(slip_now(mode, packed))
         step = island.motion.step(packed, _LONGEST_PIECE, island.next_span)
         island.next_span = step.next_span

@@ -30,6 +30,10 @@ Smaller: rounding lets corners slip between triangles. Larger: hits where there 
 SAME_PLACE = 1e-8
 """[m per m of size] Features of meshes that touch this close together touch at one place."""
 
+HELD_PLACE = 1e-6
+"""[m per m of size] Touching features this close to a lasting contact are held with it: where round edges come to
+their ends, the ends touch too. Larger: contacts beside it count as one. Smaller: they are taken for impacts."""
+
 SAME_NORMAL = 1e-6
 """[length of the difference] Normals this close at one place are one contact."""
 
@@ -50,8 +54,8 @@ SLIP_SPEED = 1e-6
 bodies early, smaller makes the integration creep along the singularity."""
 
 CHATTER_TIME, CHATTER_CHANGES, CHATTER_SLIP = 1e-3, 4, 1e-4
-"""[s], [changes of mode], [m/s] A contact that changes between slip and stick this often within this time, at
-slip this slow, is held for one short step. Friction does no work then, so no energy comes in."""
+"""[s], [changes of mode], [m/s] Slip this slow is taken as none where the mode changed this often within this
+time: slow slip under unsteady friction turns and stops without end. Larger stops what slides."""
 
 HELD_SLIP, HELD_TURN = 1e-4, 0.02
 """[m/s], [rad] Slip slower than this keeps the direction of its friction over one step that turns it less

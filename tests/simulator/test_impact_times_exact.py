@@ -31,7 +31,7 @@ ROUND = ("sphere", "capsule", "cylinder", "box", "hull")
 PAIRS = (
     [(a, b) for i, a in enumerate(ROUND) for b in ROUND[i:]]
     + [(a, "half-space") for a in (*ROUND, "mesh")]
-    + [(a, "mesh") for a in ("sphere", "capsule", "box", "hull", "mesh")]
+    + [(a, "mesh") for a in ("sphere", "capsule", "box", "hull", "mesh", "cylinder")]
 )
 TOO_SLOW = (("cylinder", "cylinder"), ("cylinder", "hull"))  # for the reference of grazing starts
 KINDS = ("apart", "leaving", "returning", "grazing", "spinning", "thin")
@@ -471,8 +471,6 @@ def turning(pool, index):
     random = np.random.default_rng([2, index])
     name = ("box", "hull", "capsule", "cylinder", "mesh")[index % 5]
     ground = ("half-space", "box", "mesh")[index // 5 % 3]
-    if name == "cylinder" and ground == "mesh":
-        ground = "box"
 
     def make(random):
         shape = shape_of(name, random)
@@ -611,7 +609,7 @@ def test_times_of_impact_are_those_of_40_digit_references():
 def test_a_thousand_times_of_impact_are_those_of_40_digit_references():
     wrong, compared = disagreements(choices(range(8)))
     assert not wrong
-    assert compared >= 1000
+    assert compared >= 1185
 
 
 FAMILIES = pytest.mark.parametrize("family", [passing, turning])
@@ -620,6 +618,11 @@ FAMILIES = pytest.mark.parametrize("family", [passing, turning])
 @FAMILIES
 def test_near_grazing_bodies_hit_if_and_only_if_their_margin_is_negative(family):
     assert misjudged(family, Pool(5, 8), range(1000 if family is turning else 400))[0] == []
+
+
+def test_a_corner_cuts_a_rim_although_bodies_can_part_along_the_mean_of_the_normals():
+    """Saved cases: they passed through each other 2e-11 and 3e-12 m deep."""
+    assert misjudged(passing, Pool(5, 8), (5333, 6383))[0] == []
 
 
 @pytest.mark.long
