@@ -9,8 +9,11 @@ from scipy.optimize import nnls
 from .state import Array
 
 _CONE_EDGES = 8
-_ROUNDS = 12
+_ROUNDS = 30
 _FOUND = 1e-12  # [of the target]
+_WORTH = (
+    1e-8  # a round that diminishes the rest by no more than this share is the last: edges are alike by then
+)
 
 
 def cone_forces(
@@ -39,7 +42,8 @@ def cone_forces(
     owner = np.concatenate([single, np.repeat(sticky, _CONE_EDGES)])
     edges = np.concatenate([directions[single], np.tile(around, (len(sticky), 1))])
     edges[len(single) :, 1:] *= friction[owner[len(single) :], None]
-    enough = _FOUND * float(np.abs(target).max(initial=0.0))
+    enough = _FOUND * float(np.linalg.norm(target))
+    before = np.inf
     for _ in range(_ROUNDS):
         effects = np.einsum("ei,eir->re", edges, blocks[owner])
         sizes = np.linalg.norm(effects, axis=0)  # of bodies very unlike in mass
@@ -50,8 +54,10 @@ def cone_forces(
         across = np.linalg.norm(slope[:, 1:], axis=1)
         gain = slope[:, 0] + friction[sticky] * across
         better = np.flatnonzero((gain > 0.0) & (across > 0.0))
-        if np.abs(left).max(initial=0.0) <= enough or not len(better):
+        size = float(np.linalg.norm(left))
+        if size <= enough or size >= (1.0 - _WORTH) * before or not len(better):
             break
+        before = size
         added = np.ones((len(better), 3))
         added[:, 1:] = (friction[sticky[better]] / across[better])[:, None] * slope[better, 1:]
         owner, edges = np.concatenate([owner, sticky[better]]), np.concatenate([edges, added])

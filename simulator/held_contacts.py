@@ -15,6 +15,7 @@ from .state import Array, Model
 from .tolerances import CONTACT_GAP, HELD_PLACE
 
 SHIELDED = 1  # in the last column of a pair of features
+_DEEP = 2e-12  # m per m of size: what is deeper than this in another body is not kept at its surface
 _STAY = 2.0  # times CONTACT_GAP: features this far apart or beyond their ends are no longer held
 
 
@@ -55,7 +56,9 @@ def features_at(model: Model, pair: Pair, states: Array, held: NDArray[np.int64]
     kinds = {tuple(row[:3]) for row in held.tolist() if row[0] < BESIDE and row[3] != SHIELDED}
     # an edge or a corner of a triangle is another feature than the triangle itself
     touching = {(*(int(n) for n in row[:3]), (int(row[3]) + 2) // 3) for row in rows}
-    return frozenset(row for row in touching if row[:3] in kinds)
+    # a round body that leaves an edge for the face beside it would sink into that
+    deep = {(-1, *(int(n) for n in row[1:3]), 0) for row in rows if row[10] < -_DEEP * pair_size(model, pair)}
+    return frozenset(row for row in touching if row[:3] in kinds) | deep
 
 
 def _around(model: Model, pair: Pair, places: Array, states: Array) -> NDArray[np.int64]:

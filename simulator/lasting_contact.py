@@ -22,6 +22,7 @@ from .state import Array, Model
 from .tolerances import (
     ACCELERATION_MATCH,
     CONTACT_GAP,
+    FORCE_MARGIN,
     FORCE_RANK,
     HELD_SLIP,
     HELD_TURN,
@@ -578,7 +579,7 @@ class ContactMotion:
         slip[self.mode.stick] = 0.0
         _, left = cone_forces(mobility.T, motion - free, contacts.friction, slip)
         scale = max(float(np.abs(motion).max()), float(np.abs(motion - free).max()))
-        return bool(np.abs(left).max() <= 10 * ACCELERATION_MATCH * scale)
+        return bool(np.abs(left).max() <= FORCE_MARGIN * scale)
 
     def _cut(self, coefficients: Array, nodes: Array, h: float, next_span: float) -> ContactStep:
         good = 0.0

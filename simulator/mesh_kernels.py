@@ -28,7 +28,7 @@ _STACK = 256
 TOUCHES, ASK = -1.0, -2.0
 BAND = 1e-9  # of the size: closer than this the sign of a height is that of the sides on which surfaces lie
 KNOWN_PLACE = 1e-7  # of the size: a contact that the law has resolved is where it was up to this
-_PARALLEL = 1e-3  # sine below which lines through edges have no signed distance
+_PARALLEL = 1e-6  # sine below which lines through edges have no signed distance
 
 
 @kernel()
@@ -489,13 +489,11 @@ def edge_step(
     if sine < _PARALLEL:
         return max(step, first_root(deepest, closing, half))
     nx, ny, nz = nx / length, ny / length, nz / length
-    gap = dot(ax - cx, ay - cy, az - cz, nx, ny, nz)
+    gap = dot(dx, dy, dz, nx, ny, nz)  # between near points: n is only as exact as the edges are across
     if radius > 0.0 or abs(gap) > BAND * size:
         side = 1 if gap > 0.0 else -1
     elif side == ASK:
         return ASK
-    if side == 0:
-        return max(step, first_root(deepest, closing, half))
     if radius > 0.0 and not inside:
         # the ends are looked at as points; between them round edges meet only after their lines cross there
         beyond = way_beyond_ends(ax - cx, ay - cy, az - cz, ux, uy, uz, vx, vy, vz) + BAND * size
@@ -507,8 +505,10 @@ def edge_step(
         return max(step, min(horizon, beyond / drift)) if drift > 0.0 else max(step, horizon)
     sideways = 0.0 if inside else square - gap * gap
     gap = side * gap - radius
-    rate = side * velocity_along(pose, px, py, pz, nx, ny, nz)
-    if gap <= touch and rate < -APPROACH_SPEED and sideways <= (SIDEWAYS * size) ** 2:
+    rate = velocity_along(pose, px, py, pz, nx, ny, nz)
+    if side != 0:
+        rate *= side
+    if side != 0 and gap <= touch and rate < -APPROACH_SPEED and sideways <= (SIDEWAYS * size) ** 2:
         if is_known(known, pose, px, py, pz, radius, size, travelled):
             return max(step, first_root(deepest, 0.0, half))
         return TOUCHES
@@ -528,6 +528,8 @@ def edge_step(
         + 4.0 * turning / sine * speed
         + (2.0 * turning_rate / sine + 12.0 * (turning / sine) ** 2) * (distance + speed * longest)
     )
+    if side == 0:  # whatever shields them may turn away
+        return max(step, min(longest, first_root(deepest, -abs(rate), -0.5 * bend)))
     return max(step, min(longest, look_again(gap, rate, -0.5 * bend, touch, deepest)))
 
 
@@ -979,7 +981,7 @@ def edge_contacts(A, B, ka, kb, pose, radius, tolerance, rows, count):
             if length < _PARALLEL * np.sqrt(dot(ux, uy, uz, ux, uy, uz) * dot(vx, vy, vz, vx, vy, vz)):
                 continue
             nx, ny, nz = nx / length, ny / length, nz / length
-            gap = dot(ax - cx, ay - cy, az - cz, nx, ny, nz)
+            gap = dot(dx, dy, dz, nx, ny, nz)
             if not inside and square - gap * gap > tolerance * tolerance:
                 continue
             if radius > 0.0:

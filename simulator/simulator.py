@@ -40,6 +40,7 @@ from .tolerances import (
     CONTACT_GAP,
     LASTING_SPEED,
     OVERLAP,
+    REMAINING_APPROACH,
     SAME_INSTANT,
     SLIP_SPEED,
 )
@@ -450,8 +451,9 @@ class Simulator:
     def _start_island(self, patch: ContactPatch) -> set[int]:
         """Let bodies that touch rest or move in contact from now on; those that do so, which may be none."""
         states = self._motions.states
-        lasts = self._speeds_apart(patch) <= LASTING_SPEED
-        if not lasts.any():
+        apart = self._speeds_apart(patch)
+        lasts = apart <= LASTING_SPEED
+        if not lasts.any() or apart.min() < -REMAINING_APPROACH:  # or an impact comes first
             return set()
         while True:
             lasting = patch.chosen(lasts)

@@ -49,6 +49,10 @@ OVERLAP = 1e-9
 LASTING_SPEED = 1e-9
 """[m/s] Touching points that separate or slip slower than this are candidates for lasting contact."""
 
+REMAINING_APPROACH = 1e-7
+"""[m/s] Slower approach is what a law has left of an impact, and stops with lasting contact. Larger: slow impacts
+of touching bodies are lost. Smaller than what laws leave: impacts without end."""
+
 SLIP_SPEED = 1e-6
 """[m/s] Slower slip is not told from sticking: the slip direction is singular at zero. Larger stops sliding
 bodies early, smaller makes the integration creep along the singularity."""
