@@ -239,10 +239,10 @@ class Simulator:
             else:
                 try:
                     self._continue_island(island)
-                except ContactForceError as error:
-                    self._fail(RunStatus.CONTACT_FAILED, str(error))
-                    return
-                continued |= members
+                except ContactForceError:  # forces have grown beyond all bounds: perhaps an impulse helps
+                    changed |= members
+                else:
+                    continued |= members
             due -= members
         for body in sorted(due):
             state = self._motions.states[body]
@@ -440,13 +440,31 @@ class Simulator:
             try:
                 members = self._start_island(patch)
             except ContactForceError as error:
-                self._fail(RunStatus.CONTACT_FAILED, str(error))
-                return
+                if not self._impact_without_collision(patch):
+                    self._fail(RunStatus.CONTACT_FAILED, str(error))
+                    return
+                members = self._start_island(patch)
             free -= members
             bodies = bodies | members
         for body in sorted(free):
             self._start_piece(body, states[body], self._free_motion(body, states[body]))
         self._predictions.changed(bodies, self.time)
+
+    def _impact_without_collision(self, patch: ContactPatch) -> bool:
+        """Let the law find the impulse without which contacts cannot stay closed; whether it found one.
+
+        Where no contact forces keep bodies apart (Painlevé), velocities have to jump although nothing
+        approaches.
+        """
+        jacobian, inverse_mass, velocity, bodies = contact_jacobian(self.model, patch, self._motions.states)
+        problem = self._problem(patch, jacobian, inverse_mass, velocity)
+        outcome = self.law.resolve(problem, self._rng)
+        if not (outcome.resolved and outcome.impulse.any()):
+            return False
+        self._set_velocity(bodies, problem.generalized_velocity(outcome))
+        note = "impact without collision: no contact forces keep the bodies apart"
+        self._add_event(Event(self.time, EventKind.IMPACT, patch, problem, outcome, note))
+        return True
 
     def _start_island(self, patch: ContactPatch) -> set[int]:
         """Let bodies that touch rest or move in contact from now on; those that do so, which may be none."""

@@ -1,0 +1,68 @@
+"""Painlevé's rod in time: it keeps sliding, or an impulse without a collision stops its tip."""
+
+import math
+
+import numpy as np
+import pytest
+
+import carom
+from carom.demos.painleve_rod import critical_friction, stopping_impulse
+
+ANGLES = np.radians([15.0, 30.0, 45.0, 63.43494882, 75.0])
+
+
+def rod_scene(angle, friction):
+    """A needle with one corner on the floor, sliding towards -x at 1 m/s."""
+    thin = 1e-3
+    corners = [(0.5, 0, 0), (-0.5, 0, 0), (0, thin, 0), (0, -thin, 0), (0, 0, thin), (0, 0, -thin)]
+    scene = carom.Scene()
+    material = carom.Material(friction=friction)
+    scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True, material=material))
+    scene.add(
+        carom.Body(
+            carom.ConvexMesh(np.array(corners)),
+            mass=1.0,
+            inertia=np.diag([1e-6, 1.0 / 12.0, 1.0 / 12.0]),
+            position=(0.5 * math.cos(angle), 0.0, 0.5 * math.sin(angle)),
+            orientation=(math.cos(-0.5 * angle), 0.0, math.sin(-0.5 * angle), 0.0),
+            velocity=(-1.0, 0.0, 0.0),
+            material=material,
+            name="rod",
+        )
+    )
+    return scene
+
+
+@pytest.mark.parametrize("angle", ANGLES)
+@pytest.mark.parametrize("share", [0.5, 0.9, 1.0 - 1e-8, 1.0 + 1e-8, 1.1, 2.0])
+def test_an_impact_comes_where_no_contact_forces_exist(angle, share):
+    simulator = carom.Simulator(
+        rod_scene(angle, share * critical_friction(angle)), carom.MaximumDissipation()
+    )
+    events = simulator.trajectory.events
+    if share < 1.0:
+        assert not events
+        assert simulator.state.velocity[1, 0] == pytest.approx(-1.0)
+        return
+    event = events[0]
+    assert (event.time, event.kind.value) == (0.0, "impact")
+    assert "without collision" in event.note
+    normal, tangent, other = stopping_impulse(angle)
+    patch = event.contacts
+    impulse = np.stack([patch.normal[0], patch.tangent[0], patch.tangent2[0]]).T @ event.outcome.impulse
+    np.testing.assert_allclose(impulse, [tangent, other, normal], atol=1e-12)
+    assert simulator.model.energy(event.after) <= simulator.model.energy(event.before)
+
+
+def test_the_run_goes_on_after_it():
+    simulator = carom.Simulator(rod_scene(math.radians(63.4), 1.6), carom.MaximumDissipation())
+    trajectory = simulator.run(0.3)
+    assert trajectory.status.value == "reached_end", trajectory.message
+    assert trajectory.largest_overlap(100) <= 1e-12
+
+
+def test_a_law_without_such_an_impulse_says_so():
+    """Reflection leaves alone what does not approach, so nothing can be done."""
+    simulator = carom.Simulator(rod_scene(math.radians(63.4), 1.6), carom.SequentialReflection())
+    assert simulator.trajectory.status.value == "contact_failed"
+    assert "no contact forces keep rod apart" in simulator.trajectory.message
