@@ -1,9 +1,9 @@
 """Bodies that stay in contact: which contacts press, stick and slide, and the motion until that changes.
 
-One acceleration-level LCP (friction pyramid) guesses the mode, which is then made true to the exact cone; the
-equations of that mode are integrated by Chebyshev collocation, so that a step is one polynomial (its own dense
-output). Friction turns with the slip, except that very slow slip keeps its direction over one short step: the
-direction is singular at zero. A step that leaves its mode ends there.
+One acceleration-level LCP (friction pyramid) proposes the mode, which is made exact on the round cone and checked
+(docs/motion.md says why). Its equations are integrated by Chebyshev collocation, so that a step is one polynomial,
+its own dense output. Friction turns with the slip, except that very slow slip keeps its direction over one short
+step: the direction is singular at zero. A step that leaves its mode ends there.
 """
 
 import math

@@ -87,3 +87,16 @@ def test_many_contacts_are_solved_by_a_few_of_them(seed):
     impulse = outcome.impulse.reshape(-1, 3)
     assert (np.hypot(impulse[:, 1], impulse[:, 2]) <= 0.3 * impulse[:, 0] + 1e-12).all()
     np.testing.assert_allclose(impulse[:, 0] * outcome.velocity[::3], 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_slow_approach_beside_fast_slip_is_resolved(seed):
+    """Normal velocities of 1e-9 m/s must not pass for ties of tangential ones of 1 m/s."""
+    rng = np.random.default_rng(seed)
+    jacobian, mass = rng.normal(size=(12, 12)), np.diag(rng.uniform(0.5, 5.0, 12))
+    velocity = jacobian @ rng.normal(size=12)
+    velocity[0::3] = rng.uniform(-5e-9, 5e-8, 4)
+    problem = ImpactProblem.from_generalized(
+        mass, jacobian, np.linalg.solve(jacobian, velocity), friction=np.full(4, 0.5), restitution=0, dim=3
+    )
+    assert AnitescuPotra().resolve(problem).resolved

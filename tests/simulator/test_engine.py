@@ -19,6 +19,7 @@ from carom import (
     SequentialReflection,
     Simulator,
     Sphere,
+    StrongeCoulomb,
     Trajectory,
 )
 from carom.compiled import kernel
@@ -207,3 +208,25 @@ def test_break_of_a_rack_of_equal_balls(gravity):
     energy = trajectory.energy(np.linspace(0.0, 1.0, 20))
     np.testing.assert_allclose(energy, energy[0], rtol=1e-12)
     assert trajectory.largest_overlap() <= 1e-12
+
+
+@pytest.mark.parametrize("restitution", [0.0, 0.5])
+def test_touching_bodies_that_approach_at_the_start_have_an_impact(restitution):
+    material = Material(friction=0.3, restitution=restitution)
+    scene = Scene()
+    scene.add(Body(HalfSpace((0, 0, 1)), fixed=True, material=material))
+    for k in range(2):
+        scene.add(
+            Body(
+                Sphere(0.5),
+                mass=2.0,
+                position=(3.0 * k, 0, 0.5),
+                velocity=(0, 0, -2.0),
+                material=material,
+            )
+        )
+    simulator = Simulator(scene, StrongeCoulomb())
+    event = simulator.step_event()
+    assert event.time == 0.0
+    assert event.before.velocity[1, 2] == -2.0
+    assert event.after.velocity[1, 2] == pytest.approx(2.0 * restitution, abs=1e-9)
