@@ -1,5 +1,6 @@
 """The engine: find the next event, advance to it, let the law resolve it, record."""
 
+import copy
 import itertools
 import math
 from collections import deque
@@ -114,6 +115,16 @@ class Simulator:
     def state(self) -> State:
         """All bodies now."""
         return State.unpacked(self.time, self._motions.all_states(self.time))
+
+    def copy(self) -> "Simulator":
+        """An independent simulator at the same instant, which would go on identically, bit for bit.
+
+        It has the past of this one in its own trajectory. A recording stays with the original.
+        """
+        shared = (self.model, self.model.scene, self.law)
+        memo: dict[int, Any] = {id(part): part for part in shared}
+        memo[id(self._recorder)] = None
+        return copy.deepcopy(self, memo)
 
     def step(self, duration: float) -> State:
         """Advance by exactly `duration` [s], through every event inside, and return the state."""
