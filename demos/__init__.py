@@ -28,7 +28,9 @@ _DEMOS = {
     "rack-break": ("rack_break", "RackBreak"),
     "ramone-outcomes": ("impact_outcomes", "RamoneOutcomes"),
     "rocking-block": ("rocking_block", "RockingBlock"),
+    "rolling-ball": ("rolling_ball", "RollingBall"),
     "six-mass-body": ("six_mass_body", "SixMassBody"),
+    "sliding-block": ("sliding_block", "SlidingBlock"),
 }
 
 __all__ = [

@@ -26,6 +26,7 @@ from .tolerances import (
     FORCE_MARGIN,
     FORCE_RANK,
     SLIP_SPEED,
+    STOPPED,
 )
 
 NODES = 10
@@ -524,9 +525,10 @@ def mode_ends(force, u, stick, sliding, direction, follows, friction):
     for c in range(stick.shape[0]):
         if not stick[c] and friction[c] > 0.0:
             along = u[3 * c + 1] * direction[c, 0] + u[3 * c + 2] * direction[c, 1]
+            least = 0.0 if sliding[c] else -STOPPED
             if follows[c]:
-                along = np.sqrt(u[3 * c + 1] ** 2 + u[3 * c + 2] ** 2)
-            if along < (0.5 if sliding[c] else -0.5) * SLIP_SPEED:
+                along, least = np.sqrt(u[3 * c + 1] ** 2 + u[3 * c + 2] ** 2), 0.5 * SLIP_SPEED
+            if along < least:
                 return STICKS
     for c in range(stick.shape[0]):
         if force[3 * c] < -FORCE_MARGIN * largest:

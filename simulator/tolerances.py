@@ -57,6 +57,9 @@ SLIP_SPEED = 1e-6
 """[m/s] Slower slip is not told from sticking: the slip direction is singular at zero. Larger stops sliding
 bodies early, smaller makes the integration creep along the singularity."""
 
+STOPPED = 1e-12
+"""[m/s] Backward slip below it is rounding of slip that only just starts. Larger stops slow slip late."""
+
 CHATTER_TIME, CHATTER_CHANGES, CHATTER_SLIP = 1e-3, 4, 1e-4
 """[s], [changes of mode], [m/s] Slip this slow is taken as none where the mode changed this often within this
 time: slow slip under unsteady friction turns and stops without end. Larger stops what slides."""
