@@ -26,7 +26,7 @@ class RollingBall:
         """A ball on the floor that moves along x and does not spin yet."""
         material = Material(friction=FRICTION)
         scene = Scene(gravity=(0.0, 0.0, -GRAVITY))
-        scene.add(Body(HalfSpace((0.0, 0.0, 1.0)), fixed=True, material=material, name="floor"))
+        scene.add(Body(HalfSpace(np.array([0.0, 0.0, 1.0])), fixed=True, material=material, name="floor"))
         scene.add(
             Body(
                 Sphere(RADIUS), density=1200.0, material=material, name="ball", position=(0.0, 0.0, RADIUS),

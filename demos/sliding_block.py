@@ -3,6 +3,8 @@
 import math
 from typing import ClassVar
 
+import numpy as np
+
 from ..bodies import Body, Box, HalfSpace, Material, Scene
 from ..simulator import Trajectory
 from .demo import Check
@@ -24,7 +26,7 @@ class SlidingBlock:
         """A low block that stands on the floor, turned by 0.5 rad, and slides along x."""
         material = Material(friction=FRICTION)
         scene = Scene(gravity=(0.0, 0.0, -GRAVITY))
-        scene.add(Body(HalfSpace((0.0, 0.0, 1.0)), fixed=True, material=material, name="floor"))
+        scene.add(Body(HalfSpace(np.array([0.0, 0.0, 1.0])), fixed=True, material=material, name="floor"))
         scene.add(
             Body(
                 Box(SIDES), density=700.0, material=material, name="block", position=(0.0, 0.0, 0.5 * SIDES[2]),
