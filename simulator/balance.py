@@ -7,13 +7,10 @@ import numpy as np
 from scipy.optimize import nnls
 
 from .state import Array
+from .tolerances import BALANCE_FOUND, BALANCE_WORTH
 
 _CONE_EDGES = 8
 _ROUNDS = 30
-_FOUND = 1e-12  # [of the target]
-_WORTH = (
-    1e-8  # a round that diminishes the rest by no more than this share is the last: edges are alike by then
-)
 
 
 def cone_forces(
@@ -42,7 +39,7 @@ def cone_forces(
     owner = np.concatenate([single, np.repeat(sticky, _CONE_EDGES)])
     edges = np.concatenate([directions[single], np.tile(around, (len(sticky), 1))])
     edges[len(single) :, 1:] *= friction[owner[len(single) :], None]
-    enough = _FOUND * float(np.linalg.norm(target))
+    enough = BALANCE_FOUND * float(np.linalg.norm(target))
     before = np.inf
     for _ in range(_ROUNDS):
         effects = np.einsum("ei,eir->re", edges, blocks[owner])
@@ -55,7 +52,7 @@ def cone_forces(
         gain = slope[:, 0] + friction[sticky] * across
         better = np.flatnonzero((gain > 0.0) & (across > 0.0))
         size = float(np.linalg.norm(left))
-        if size <= enough or size >= (1.0 - _WORTH) * before or not len(better):
+        if size <= enough or size >= (1.0 - BALANCE_WORTH) * before or not len(better):
             break
         before = size
         added = np.ones((len(better), 3))

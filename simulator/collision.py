@@ -55,15 +55,12 @@ def pair_gap(model: Model, pair: Pair, states: Array) -> tuple[Array, float]:
     clear = apart - model.size[a] - model.size[b]
     if clear > 0.01 * apart:  # bounding spheres: a lower bound is all that a distant pair needs
         return (states[a, :3] - states[b, :3]) / apart, clear
-    if _cylinder_on_mesh(model, pair):
-        return cylinder_pairs.surface_distance(
-            _shape(model, a), model.surface(b), states[[a, b]], pair_size(model, pair)
-        )
-    if _cylinder_on_mesh(model, (b, a)):
+    if ordered := _cylinder_and_mesh(model, pair):
+        cylinder, mesh = ordered
         normal, gap = cylinder_pairs.surface_distance(
-            _shape(model, b), model.surface(a), states[[b, a]], pair_size(model, pair)
+            _shape(model, cylinder), model.surface(mesh), states[[cylinder, mesh]], pair_size(model, pair)
         )
-        return -normal, gap
+        return (normal if ordered == pair else -normal), gap
     if model.is_mesh[a] or model.is_mesh[b]:
         return mesh_pairs.surface_distance(model.surface(a), model.surface(b), states[[a, b]])[:2]
     return convex_kernels.pair_separation(
@@ -77,14 +74,11 @@ def overlap(model: Model, pair: Pair, states: Array) -> float:
     if model.planes[b] is None and (model.is_mesh[a] or model.is_mesh[b]):
         if np.linalg.norm(states[a, :3] - states[b, :3]) >= model.size[a] + model.size[b]:
             return 0.0
-        for first, second in (pair, (b, a)):
-            if _cylinder_on_mesh(model, (first, second)):
-                return cylinder_pairs.overlap_depth(
-                    _shape(model, first),
-                    model.surface(second),
-                    states[[first, second]],
-                    pair_size(model, pair),
-                )
+        if ordered := _cylinder_and_mesh(model, pair):
+            cylinder, mesh = ordered
+            return cylinder_pairs.overlap_depth(
+                _shape(model, cylinder), model.surface(mesh), states[[cylinder, mesh]], pair_size(model, pair)
+            )
         return mesh_pairs.overlap_depth(model.surface(a), model.surface(b), states[[a, b]])
     return max(0.0, -pair_gap(model, pair, states)[1])
 
@@ -125,11 +119,11 @@ def pair_impact(
     """
     a, b = pair
     size = pair_size(model, pair)
-    if _cylinder_on_mesh(model, pair):
-        return cylinder_pairs.impact(_shape(model, a), model.surface(b), pieces, bounds, ages, span, size)
-    if _cylinder_on_mesh(model, (b, a)):
+    if ordered := _cylinder_and_mesh(model, pair):
+        cylinder, mesh = ordered
+        way = slice(None, None, 1 if ordered == pair else -1)
         return cylinder_pairs.impact(
-            _shape(model, b), model.surface(a), pieces[::-1], bounds[::-1], ages[::-1], span, size
+            _shape(model, cylinder), model.surface(mesh), pieces[way], bounds[way], ages[way], span, size
         )
     here = np.array([kernels.evaluate_piece(piece, age) for piece, age in zip(pieces, ages, strict=True)])
     if not (model.is_mesh[a] or model.is_mesh[b]):
@@ -161,15 +155,18 @@ def contact_patch(
         shape, plane = _shape(model, a), model.planes[b]
         if plane is not None:
             found = _on_half_space(shape, states[a], plane, within)
-        elif _cylinder_on_mesh(model, pair):
+        elif ordered := _cylinder_and_mesh(model, pair):
+            cylinder, mesh = ordered
             found = cylinder_pairs.contacts_between(
-                shape, model.surface(b), states[[a, b]], within, pair_size(model, pair)
+                _shape(model, cylinder),
+                model.surface(mesh),
+                states[[cylinder, mesh]],
+                within,
+                pair_size(model, pair),
             )
-        elif _cylinder_on_mesh(model, (b, a)):
-            point, normal, gap, *sided = cylinder_pairs.contacts_between(
-                _shape(model, b), model.surface(a), states[[b, a]], within, pair_size(model, pair)
-            )
-            found = (point, -normal, gap, *(np.ascontiguousarray(value[:, ::-1]) for value in sided))
+            if ordered != pair:
+                point, normal, gap, *sided = found
+                found = (point, -normal, gap, *(np.ascontiguousarray(value[:, ::-1]) for value in sided))
         elif _by_features(model, pair):
             found = mesh_pairs.contacts_between(
                 model.surface(a), model.surface(b), states[[a, b]], within, pair_size(model, pair)
@@ -261,10 +258,13 @@ def contact_jacobian(
     return jacobian, inverse_mass, velocity, bodies
 
 
-def _cylinder_on_mesh(model: Model, pair: Pair) -> bool:
-    """Whether the first of two bodies is a cylinder and the second a mesh."""
-    shape = model.shapes[pair[0]]
-    return shape is not None and shape.disk > 0.0 and model.is_mesh[pair[1]]
+def _cylinder_and_mesh(model: Model, pair: Pair) -> Pair | None:
+    """The bodies of a pair with its cylinder first, where one is a cylinder and the other a mesh."""
+    for first, second in (pair, pair[::-1]):
+        shape = model.shapes[first]
+        if shape is not None and shape.disk > 0.0 and model.is_mesh[second]:
+            return first, second
+    return None
 
 
 def _shape(model: Model, body: int) -> CollisionShape:

@@ -12,10 +12,9 @@ from .collision import Pair, contact_patch, pair_size
 from .event import ContactPatch
 from .mesh_kernels import BESIDE, EDGES, POINT_A, POINT_B
 from .state import Array, Model
-from .tolerances import CONTACT_GAP, HELD_PLACE
+from .tolerances import CONTACT_GAP, HELD_DEPTH, HELD_PLACE
 
-SHIELDED = 1  # in the last column of a pair of features
-_DEEP = 2e-12  # m per m of size: what is deeper than this in another body is not kept at its surface
+_SHIELDED = 1  # in the last column of a pair of features
 _STAY = 2.0  # times CONTACT_GAP: features this far apart or beyond their ends are no longer held
 
 
@@ -53,11 +52,13 @@ def features_at(model: Model, pair: Pair, states: Array, held: NDArray[np.int64]
             for feature, number in zip(patch.feature.tolist(), patch.feature_index.tolist(), strict=True)
         )
     rows = mesh_pairs.surface_contacts(model.surface(a), model.surface(b), states[[a, b]], within)
-    kinds = {tuple(row[:3]) for row in held.tolist() if row[0] < BESIDE and row[3] != SHIELDED}
+    kinds = {tuple(row[:3]) for row in held.tolist() if row[0] < BESIDE and row[3] != _SHIELDED}
     # an edge or a corner of a triangle is another feature than the triangle itself
     touching = {(*(int(n) for n in row[:3]), (int(row[3]) + 2) // 3) for row in rows}
     # a round body that leaves an edge for the face beside it would sink into that
-    deep = {(-1, *(int(n) for n in row[1:3]), 0) for row in rows if row[10] < -_DEEP * pair_size(model, pair)}
+    deep = {
+        (-1, *(int(n) for n in row[1:3]), 0) for row in rows if row[10] < -HELD_DEPTH * pair_size(model, pair)
+    }
     return frozenset(row for row in touching if row[:3] in kinds) | deep
 
 
@@ -83,7 +84,7 @@ def _around(model: Model, pair: Pair, places: Array, states: Array) -> NDArray[n
         found |= {(EDGES, a, b) for a in edges[0] for b in edges[1]}
         found |= {(POINT_A, p, g) for p in points[0] for g in groups[1]}
         found |= {(POINT_B, p, g) for p in points[1] for g in groups[0]}
-    return np.array([(*row, SHIELDED) for row in sorted(found)], dtype=np.int64).reshape(-1, 4)
+    return np.array([(*row, _SHIELDED) for row in sorted(found)], dtype=np.int64).reshape(-1, 4)
 
 
 def _beside(model: Model, pair: Pair, row: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -4,7 +4,7 @@ import copy
 import itertools
 import math
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -276,15 +276,23 @@ class Simulator:
     def _patch_around(self, pair: Pair) -> tuple[ContactPatch, set[int]]:
         """All contacts connected to a pair through movable bodies that touch, in the order of the pairs."""
         self._motions.bring(pair, self.time)
-        touched: set[int] = set()
-        frontier = {body for body in pair if self.model.movable[body]}
-        found = {pair}
-        while frontier:
-            touched |= frontier
-            new = {other for body in frontier for other in self._touching_pairs(body)} - found
-            found |= new
-            frontier = {body for other in new for body in other if self.model.movable[body]} - touched
+        found, touched = self._connected(pair, {pair}, self._touching_pairs)
         return self._joined_contacts(found), touched
+
+    def _connected(
+        self, bodies: Iterable[int], pairs: set[Pair], pairs_of: Callable[[int], Iterable[Pair]]
+    ) -> tuple[set[Pair], set[int]]:
+        """Pairs connected to these bodies and pairs through movable bodies, of which `pairs_of` tells the pairs of
+        one; and these movable bodies."""
+        movable = self.model.movable
+        found, members = set(pairs), set()
+        frontier = {body for body in bodies if movable[body]}
+        while frontier:
+            members |= frontier
+            new = {pair for body in frontier for pair in pairs_of(body)} - found
+            found |= new
+            frontier = {body for pair in new for body in pair if movable[body]} - members
+        return found, members
 
     def _touching_pairs(self, body: int) -> list[Pair]:
         """Pairs of a body that touch now; known for as long as time stands still and nothing is moved."""
@@ -389,14 +397,10 @@ class Simulator:
 
     def _nearly_touching(self, pairs: list[Pair]) -> list[Pair]:
         """Pairs, and all within the excursion of bounces that end, connected to them through movable bodies."""
-        found, frontier = set(pairs), {body for pair in pairs for body in pair if self.model.movable[body]}
-        known: set[int] = set()
-        while frontier:
-            known |= frontier
-            found |= {
-                pair for body in frontier for pair in self._pairs_within(body, 2 * ACCUMULATION_EXCURSION)
-            }
-            frontier = {body for pair in found for body in pair if self.model.movable[body]} - known
+        bodies = {body for pair in pairs for body in pair}
+        found, _ = self._connected(
+            bodies, set(pairs), lambda body: self._pairs_within(body, 2 * ACCUMULATION_EXCURSION)
+        )
         return sorted(found, key=pair_order)
 
     def _close_for_good(self, closing: ContactPatch, slow: float) -> bool:
@@ -523,26 +527,20 @@ class Simulator:
         """Touching contacts, slightly open ones too where bounces end now, a patch for all that are connected."""
         closing_pairs = set() if closing is None else {(int(a), int(b)) for a, b in closing.bodies}
         closing_bodies = {body for pair in closing_pairs for body in pair}
+
+        def pairs_of(body: int) -> set[Pair]:
+            touching = set(self._touching_pairs(body))
+            if body in closing_bodies:
+                wide = self._pairs_within(body, 2 * ACCUMULATION_EXCURSION)
+                touching |= closing_pairs.intersection(wide)
+            return touching
+
         seen: set[int] = set()
         patches = []
         for body in sorted(bodies):
-            if body in seen or not self.model.movable[body]:
+            if body in seen:
                 continue
-            found: set[Pair] = set()
-            members = {body}
-            frontier = [body]
-            while frontier:
-                current = frontier.pop()
-                touching = set(self._touching_pairs(current))
-                if current in closing_bodies:
-                    wide = self._pairs_within(current, 2 * ACCUMULATION_EXCURSION)
-                    touching |= closing_pairs.intersection(wide)
-                for pair in touching - found:
-                    found.add(pair)
-                    for other in pair:
-                        if self.model.movable[other] and other not in members:
-                            members.add(other)
-                            frontier.append(other)
+            found, members = self._connected((body,), set(), pairs_of)
             seen |= members
             parts = [
                 contact_patch(self.model, [pair], self._motions.states, 2 * ACCUMULATION_EXCURSION)

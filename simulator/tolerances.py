@@ -34,6 +34,10 @@ HELD_PLACE = 1e-6
 """[m per m of size] Touching features this close to a lasting contact are held with it: where round edges come to
 their ends, the ends touch too. Larger: contacts beside it count as one. Smaller: they are taken for impacts."""
 
+HELD_DEPTH = 2e-12
+"""[m per m of size] A feature deeper than this in the other body is not kept at its surface by what is held.
+Larger: round bodies that leave an edge sink into the face beside it. Smaller: drift of held gaps counts."""
+
 SAME_NORMAL = 1e-6
 """[length of the difference] Normals this close at one place are one contact."""
 
@@ -74,6 +78,13 @@ FORCE_MARGIN = 1e-9
 
 FORCE_RANK = 1e-11
 """[of the largest pivot or singular value] Contact forces below it are not determined by the motion."""
+
+BALANCE_FOUND = 1e-12
+"""[of the target] Rest of a search for forces in cones that counts as none."""
+
+BALANCE_WORTH = 1e-8
+"""[of the rest] A round of that search which diminishes the rest less is the last. Smaller: edges that are nearly
+alike spoil the least squares. Larger: round cones are met less exactly."""
 
 ACCELERATION_MATCH = 1e-7
 """[m/s^2 per unit of the largest acceleration] Two contact modes that move bodies equally are one mode."""
