@@ -2,6 +2,20 @@
 
 from .body import ALL_GROUPS, Body
 from .decomposition import Decomposition
+from .forces import Drag
+from .joints import (
+    DistanceJoint,
+    Drive,
+    FixedJoint,
+    Joint,
+    PlacedJoint,
+    PlanarJoint,
+    PrismaticJoint,
+    RevoluteJoint,
+    SphericalJoint,
+    Spring,
+    UniversalJoint,
+)
 from .material import Material
 from .mesh_files import FileFormatError, load_mesh
 from .scene import Scene
@@ -15,13 +29,25 @@ __all__ = [
     "ConvexMesh",
     "Cylinder",
     "Decomposition",
+    "DistanceJoint",
+    "Drag",
+    "Drive",
     "FileFormatError",
+    "FixedJoint",
     "HalfSpace",
+    "Joint",
     "MassProperties",
     "Material",
     "Mesh",
+    "PlacedJoint",
+    "PlanarJoint",
+    "PrismaticJoint",
+    "RevoluteJoint",
     "Scene",
     "Shape",
     "Sphere",
+    "SphericalJoint",
+    "Spring",
+    "UniversalJoint",
     "load_mesh",
 ]

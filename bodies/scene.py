@@ -8,6 +8,8 @@ import numpy as np
 
 from . import checks
 from .body import Body
+from .forces import Drag, ForceFunction
+from .joints import Joint, PlacedJoint, describe_joint, placed, restored_joint
 from .material import Material, combine
 from .shapes import Box, Capsule, ConvexMesh, Cylinder, HalfSpace, MassProperties, Mesh, Shape, Sphere
 
@@ -23,7 +25,7 @@ _NAME_STEMS = {
     ConvexMesh: "convex-mesh",
     Mesh: "mesh",
 }
-_DESCRIPTION_VERSION = 2
+_DESCRIPTION_VERSION = 3
 
 
 class Scene:
@@ -38,11 +40,38 @@ class Scene:
         self._numbered: dict[str, int] = {}
         self._pair_materials: dict[tuple[int, int], Material] = {}
         self._disabled_pairs: set[tuple[int, int]] = set()
+        self._joints: list[PlacedJoint] = []
+        self._drag: dict[int, np.ndarray] = {}
+        self._force_functions: list[ForceFunction] = []
+        self._plane: np.ndarray | None = None
 
     @property
     def bodies(self) -> tuple[Body, ...]:
         """All bodies, in the order added; every one has a name."""
         return tuple(self._bodies)
+
+    @property
+    def joints(self) -> tuple[PlacedJoint, ...]:
+        """All joints, in the order added; every one has a name."""
+        return tuple(self._joints)
+
+    @property
+    def plane(self) -> np.ndarray | None:
+        """Unit normal (3,) of the plane that motion is restricted to, or None."""
+        return self._plane
+
+    @property
+    def drag(self) -> np.ndarray:
+        """(n, 3): linear [N s/m], quadratic [N s²/m²] and rotational [N m s] drag of every body."""
+        everywhere = self._drag.get(-1, np.zeros(3))
+        return np.array([everywhere + self._drag.get(k, np.zeros(3)) for k in range(len(self))]).reshape(
+            -1, 3
+        )
+
+    @property
+    def force_functions(self) -> tuple[ForceFunction, ...]:
+        """Functions given to ``add_force``, in that order."""
+        return tuple(self._force_functions)
 
     @property
     def has_pair_materials(self) -> bool:
@@ -102,6 +131,66 @@ class Scene:
         if found:
             raise ValueError("body: it was added several times; use what add() returned")
         raise ValueError(f"body: {body!r} is not in the scene")
+
+    def add_joint(self, joint: Joint) -> PlacedJoint:
+        """Join two bodies where they are now; one without a name is named like ``revolute-0``.
+
+        Bodies that a joint connects do not collide unless the joint says ``collide=True``. Raises ValueError where
+        both cannot move, or a name is taken.
+        """
+        if not isinstance(joint, Joint):
+            raise TypeError(f"joint: expected a joint such as RevoluteJoint(...), got {type(joint).__name__}")
+        body = self.index(joint.body)
+        base = -1 if joint.base is None else self.index(joint.base)
+        if body == base:
+            raise ValueError("base: expected another body than the one it holds, got the same one")
+        if self._bodies[body].fixed and (base < 0 or self._bodies[base].fixed):
+            raise ValueError(
+                f"body: expected one that can move, but {self._bodies[body].name!r} and its base are fixed"
+            )
+        taken = {known.name for known in self._joints}
+        name = joint.name
+        if name is None:
+            name = next(f"{joint.word}-{k}" for k in count() if f"{joint.word}-{k}" not in taken)
+        elif name in taken:
+            raise ValueError(f"name: expected one that no joint has yet, got {name!r} again")
+        added = placed(joint, name, body, base, self.bodies)
+        self._joints.append(added)
+        if base >= 0 and not joint.collide:
+            self.disable_collision(body, base)
+        return added
+
+    def joint_index(self, joint: PlacedJoint | str) -> int:
+        """Index of a joint, given as ``add_joint`` returned it or by its name."""
+        for k, known in enumerate(self._joints):
+            if known is joint or known.name == joint:
+                return k
+        known_names = ", ".join(known.name for known in self._joints) or "none"
+        raise ValueError(f"joint: {joint!r} is not in the scene; known are: {known_names}")
+
+    def add_force(self, force: "Drag | ForceFunction") -> None:
+        """Let ``Drag`` act, or a function (t [s], State) -> (n, 6) of forces [N] and torques [N m] on every body.
+
+        Torques are about the centres of mass; both are in the world frame. Functions are not part of a recording.
+        """
+        if isinstance(force, Drag):
+            index = -1 if force.body is None else self.index(force.body)
+            numbers = np.array([force.linear, force.quadratic, force.rotational])
+            self._drag[index] = self._drag.get(index, np.zeros(3)) + numbers
+        elif callable(force):
+            self._force_functions.append(force)
+        else:
+            raise TypeError(
+                f"force: expected Drag(...) or a function of time and state, got {type(force).__name__}"
+            )
+
+    def planar(self, normal: Any = (0.0, 1.0, 0.0)) -> None:
+        """Restrict all motion to planes across ``normal``: bodies move along them and turn only around it."""
+        vector = checks.array("normal", normal, (3,))
+        length = float(np.linalg.norm(vector))
+        if not length > 0.0:
+            raise ValueError("normal: expected a direction, got the zero vector")
+        self._plane = vector / length
 
     def set_pair_material(
         self, first: Body | str | int, second: Body | str | int, material: Material
@@ -214,6 +303,9 @@ class Scene:
                 for pair, material in sorted(self._pair_materials.items())
             ],
             "disabled_pairs": [list(pair) for pair in self.disabled_pairs],
+            "joints": [describe_joint(joint) for joint in self._joints],
+            "drag": [[body, numbers.tolist()] for body, numbers in sorted(self._drag.items())],
+            "plane": None if self._plane is None else self._plane.tolist(),
         }
         return meta, arrays
 
@@ -233,6 +325,9 @@ class Scene:
                 scene.set_pair_material(first, second, Material(**entry["material"]))
             for first, second in meta["disabled_pairs"]:
                 scene.disable_collision(first, second)
+            scene._joints = [restored_joint(entry) for entry in meta["joints"]]
+            scene._drag = {int(body): np.array(numbers) for body, numbers in meta["drag"]}
+            scene._plane = None if meta["plane"] is None else np.array(meta["plane"])
         except (KeyError, IndexError, TypeError, AttributeError) as error:
             raise ValueError(
                 f"scene description: an entry is missing or malformed ({type(error).__name__}: {error})"

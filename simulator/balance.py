@@ -26,6 +26,8 @@ def cone_forces(
     answer is that of the round cones.
     """
     nc = len(friction)
+    if nc == 0:
+        return np.zeros((0, 3)), target
     blocks = push.T.reshape(nc, 3, -1)
     slides = np.zeros(nc, dtype=bool) if slip is None else slip.any(axis=1)
     sticky = np.flatnonzero(~slides & (friction > 0.0))

@@ -7,6 +7,7 @@ order. Directions come from the axes that features define where bodies are near 
 elsewhere.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -177,7 +178,7 @@ def contact_patch(
                 shape, states[a], other, states[b], pair_size(model, pair), within
             )
         point, normal, gap, feature, index, along, radius = found
-        tangent = tangents_of(normal)
+        tangent = tangents_of(normal, model.scene.plane)
         bodies = np.tile(np.array([pair], dtype=np.int64), (len(gap), 1))
         parts.append(
             ContactPatch(
@@ -191,6 +192,53 @@ def contact_patch(
             pairs_of, vectors, vectors, vectors, vectors, np.zeros(0), pairs_of, pairs_of, *nothing
         )
     return parts[0] if len(parts) == 1 else ContactPatch.joined(parts)
+
+
+def limit_contacts(
+    model: Model, bodies: Iterable[int], states: Array, tolerance: float = CONTACT_GAP
+) -> ContactPatch:
+    """Contacts that stand for the limits of joints of these bodies which are within `tolerance` (times their size,
+    of lengths).
+
+    The bodies of each are the joint's, the one that moves twice where the base is the world. Its point is the place
+    of the joint on the body, its normal the joint's axis, or the direction of a distance.
+    """
+    articulation = model.articulation
+    parts = [contact_patch(model, [], states)]
+    for number in articulation.limits_of(bodies):
+        moving, size = articulation.at_limit(model, number)
+        gap = articulation.limit_rows(model, moving, states, [number])[2]
+        if abs(gap[0]) <= tolerance * size:
+            parts.append(_limit_contact(model, number, states, gap))
+    return parts[0] if len(parts) == 1 else ContactPatch.joined(parts)
+
+
+def _limit_contact(model: Model, number: int, states: Array, gap: Array) -> ContactPatch:
+    limits = model.articulation.limits
+    joint = model.scene.joints[model.articulation.limit_joint[number]]
+    places = []
+    for end, row in zip(limits.ends[number, :2].tolist(), (0, 6), strict=True):
+        place, axis = limits.geometry[number, row : row + 3], limits.geometry[number, row + 3 : row + 6]
+        if end >= 0:
+            rotation = kernels.rotation_matrix(states[end, 3:7])
+            place, axis = states[end, :3] + rotation @ place, rotation @ axis
+        places.append((place, axis))
+    (base, axis), (point, _) = places
+    normal = axis if axis.any() else (point - base) / np.linalg.norm(point - base)
+    tangent = tangents_of(normal[None], model.scene.plane)
+    base_body = joint.body if joint.base < 0 else joint.base
+    return ContactPatch(
+        np.array([[joint.body, base_body]], dtype=np.int64),
+        point[None],
+        normal[None],
+        tangent,
+        np.cross(normal, tangent),
+        gap,
+        np.full((1, 2), Feature.LIMIT, dtype=np.int64),
+        np.array([[number, -1]], dtype=np.int64),
+        np.zeros((1, 2, 3)),
+        np.zeros((1, 2)),
+    )
 
 
 def _on_half_space(shape: CollisionShape, state: Array, plane: tuple[Array, float], within: float) -> Any:
@@ -217,8 +265,13 @@ def _by_features(model: Model, pair: Pair) -> bool:
     return meshes or (all(s.disk == 0.0 for s in shapes) and any(len(s.points) > 2 for s in shapes))
 
 
-def tangents_of(normal: Array) -> Array:
-    """A unit tangent for each normal: the coordinate axis most across it, made orthogonal."""
+def tangents_of(normal: Array, plane: Array | None = None) -> Array:
+    """A unit tangent for each normal: the coordinate axis most across it, made orthogonal; where motion is planar,
+    that in the plane, the normal of which is given."""
+    if plane is not None and len(normal):
+        tangent = np.cross(plane, normal)
+        length = np.linalg.norm(tangent, axis=1)[:, None]
+        return np.where(length > 0.0, tangent / np.where(length > 0.0, length, 1.0), tangents_of(normal))
     tangent = np.zeros_like(normal)
     axis = np.argmin(np.abs(normal), axis=1) if len(normal) else np.zeros(0, dtype=int)
     tangent[np.arange(len(normal)), axis] = 1.0
@@ -227,26 +280,30 @@ def tangents_of(normal: Array) -> Array:
 
 
 def contact_jacobian(
-    model: Model, patch: ContactPatch, states: Array
+    model: Model, patch: ContactPatch, states: Array, bodies: NDArray[np.int64] | None = None
 ) -> tuple[Array, Array, Array, NDArray[np.int64]]:
     """Contact Jacobian (3 nc, 6 m), inverse mass (6 m, 6 m), velocity (6 m,) and the m movable bodies.
 
-    Rows are (normal, tangent, tangent2) a contact; columns velocity and
-    angular velocity, world frame, a body.
+    Rows are (normal, tangent, tangent2) a contact; columns velocity and angular velocity, world frame, a body. The
+    bodies, if not given, are those of the contacts and all that joints move with them; the inverse mass is that of
+    motions which joints allow.
     """
-    bodies = np.array(sorted({int(b) for b in patch.bodies.ravel() if model.movable[b]}), dtype=np.int64)
+    if bodies is None:
+        bodies = moving_bodies(model, patch)
     column = {int(body): 6 * k for k, body in enumerate(bodies)}
     jacobian = np.zeros((3 * len(patch), 6 * len(bodies)))
     inverse_mass = np.zeros((6 * len(bodies), 6 * len(bodies)))
     velocity = np.zeros(6 * len(bodies))
     for body, k in column.items():
         rotation = kernels.rotation_matrix(states[body, 3:7])
-        inverse_mass[k : k + 3, k : k + 3] = model.inverse_mass[body] * np.eye(3)
+        inverse_mass[k : k + 3, k : k + 3] = model.inverse_mass[body]
         inertia = rotation @ model.inverse_inertia[body] @ rotation.T
         inverse_mass[k + 3 : k + 6, k + 3 : k + 6] = 0.5 * (inertia + inertia.T)
         velocity[k : k + 3] = states[body, 7:10]
         velocity[k + 3 : k + 6] = rotation @ states[body, 10:13]
     for c in range(len(patch)):
+        if patch.feature[c, 0] == Feature.LIMIT:
+            continue
         frame = np.stack([patch.normal[c], patch.tangent[c], patch.tangent2[c]])
         for side, sign in ((0, 1.0), (1, -1.0)):
             body = int(patch.bodies[c, side])
@@ -255,7 +312,21 @@ def contact_jacobian(
                 arm = patch.point[c] - states[body, :3]
                 jacobian[3 * c : 3 * c + 3, k : k + 3] = sign * frame
                 jacobian[3 * c : 3 * c + 3, k + 3 : k + 6] = sign * np.cross(arm, frame)
+    articulation = model.articulation
+    if not articulation.is_empty:
+        limits = np.flatnonzero(patch.feature[:, 0] == Feature.LIMIT)
+        jacobian[3 * limits] = articulation.limit_rows(model, bodies, states, patch.feature_index[limits, 0])[
+            0
+        ]
+        barred = articulation.barred(model, bodies, states)
+        inverse_mass -= barred.T @ barred
     return jacobian, inverse_mass, velocity, bodies
+
+
+def moving_bodies(model: Model, patch: ContactPatch) -> NDArray[np.int64]:
+    """The movable bodies of contacts, and all that joints move with them, in rising order."""
+    touching = {int(body) for body in patch.bodies.ravel() if model.movable[body]}
+    return np.array(sorted(model.articulation.moving_with(touching)), dtype=np.int64)
 
 
 def _cylinder_and_mesh(model: Model, pair: Pair) -> Pair | None:

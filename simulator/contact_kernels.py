@@ -1,4 +1,4 @@
-"""Compiled kinematics, accelerations and steps of bodies that stay in contact.
+"""Compiled kinematics, accelerations and steps of bodies that stay in contact or hang on joints.
 
 A contact has a side P, a curve, and a side F, a curve or a face. A curve is a point, a straight line or a
 circle, and the surface is a radius away from it. The normal points from F to P. A face carries it; between
@@ -12,15 +12,19 @@ holds, in body axes of the side each belongs to (normal and tangent: of F),
     21 its circle's radius, 22 where sharp curves cross: 1 or -1, sign of their normal against the product of
     their directions, else 0.
 
-Of a point on a face or a point, only the first 14 are read. `inertias` (m, 19) holds inverse mass, inertia
-and inverse inertia (body axes) of the m moving bodies.
+Of a point on a face or a point, only the first 14 are read. The kind LIMIT + the kind of a joint's row stands for
+a joint that comes to its limit, and its geometry is that of the row (see `joint_kernels`).
 """
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ..compiled import kernel
 from ..impact_laws.lcp_kernels import eliminate
-from .kernels import rotation_matrix
+from .joint_kernels import in_basis, joint_basis, joint_row, joint_rows
+from .kernels import cross, dot, rotation_matrix, turned, turned_back
 from .tolerances import (
     COLLOCATION_ACCURACY,
     FORCE_MARGIN,
@@ -32,40 +36,53 @@ from .tolerances import (
 NODES = 10
 GEOMETRY = 23
 FACE, POINT, LINE, CIRCLE = 0, 1, 2, 3
+LIMIT = 16
 ALTERNATIONS, NEWTON_STEPS = 3, 20
 CONTINUES, LIFTS_OFF, SLIPS, STICKS = 0, 1, 2, 3
+POWERS = 5
+
+_Floats = NDArray[np.float64]
+_Integers = NDArray[np.int64]
+_Flags = NDArray[np.bool_]
 
 
-@kernel()
-def cross(ax, ay, az, bx, by, bz):
-    """Vector product, by components."""
-    return ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+class System(NamedTuple):
+    """What moves m bodies apart from contact.
+
+    inertias : (m, 27), inverse mass (3 x 3, world axes; not a multiple of one where motion is planar), inertia and
+    inverse inertia (body axes)
+    joint_ends, joint_geometry : rows that joints keep at zero, see `joint_kernels`
+    force_ends, force_geometry : rows along which springs, dampers and drives act
+    force_law : (rows, 7), force = 0 constant + 1 stiffness * (2 target - value) + 3 damping * (4 rate - rate),
+    unless 5 says otherwise: 1 or -1 at the largest force, which is the constant then. 6: whether it is a drive
+    drag : (m, 3), 0 force against the velocity [N s/m], 1 times the speed [N s^2/m^2], 2 torque against spin
+    """
+
+    inertias: _Floats
+    gravity: _Floats
+    joint_ends: _Integers
+    joint_geometry: _Floats
+    force_ends: _Integers
+    force_geometry: _Floats
+    force_law: _Floats
+    drag: _Floats
 
 
-@kernel()
-def dot(ax, ay, az, bx, by, bz):
-    """Scalar product, by components."""
-    return ax * bx + ay * by + az * bz
+class Mode(NamedTuple):
+    """Contacts that stay closed: which stick, and how the others slip.
 
+    Sticking contacts hold all three rows, sliding ones the normal row, with friction against `direction` (nc, 2),
+    or against the slip itself where friction `follows` it. Where forces are not unique, they are those nearest to
+    `reference` (3 nc,).
+    """
 
-@kernel()
-def turned(R, x, y, z):
-    """R (x, y, z), by components."""
-    return (
-        R[0, 0] * x + R[0, 1] * y + R[0, 2] * z,
-        R[1, 0] * x + R[1, 1] * y + R[1, 2] * z,
-        R[2, 0] * x + R[2, 1] * y + R[2, 2] * z,
-    )
-
-
-@kernel()
-def turned_back(R, x, y, z):
-    """R^T (x, y, z), by components."""
-    return (
-        R[0, 0] * x + R[1, 0] * y + R[2, 0] * z,
-        R[0, 1] * x + R[1, 1] * y + R[2, 1] * z,
-        R[0, 2] * x + R[1, 2] * y + R[2, 2] * z,
-    )
+    ends: _Integers
+    geometry: _Floats
+    stick: _Flags
+    direction: _Floats
+    follows: _Flags
+    friction: _Floats
+    reference: _Floats
 
 
 @kernel()
@@ -172,6 +189,9 @@ def contact_rows(states, ends, geometry):
     for c in range(nc):
         k, other, kind = ends[c, 0], ends[c, 1], ends[c, 2]
         g = geometry[c]
+        if kind >= LIMIT:
+            gap[c], u[3 * c], bias[3 * c] = joint_row(states, k, other, kind - LIMIT, g, J[3 * c])
+            continue
         # b, v: place and velocity of the center of P against that of F; w, o: angular velocities of P and F
         bx = by = bz = vx = vy = vz = wx = wy = wz = ox = oy = oz = 0.0
         R = RF = identity
@@ -252,23 +272,59 @@ def contact_rows(states, ends, geometry):
 
 
 @kernel()
-def free_accelerations(states, inertias, gravity):
-    """Generalized accelerations (6 m,) without contact forces, world axes."""
+def drive_force(law, value, rate):
+    """Force along a row of which the value and rate are these."""
+    if law[5] != 0.0:
+        return law[0]
+    return law[0] + law[1] * (law[2] - value) + law[3] * (law[4] - rate)
+
+
+@kernel()
+def element_forces(states, system, applied):
+    """Generalized forces (6 m,), world axes: `applied` ones, those along rows, and drag."""
+    forces = applied.copy()
+    row = np.empty(forces.shape[0])
+    for i in range(system.force_ends.shape[0]):
+        first, second, kind = system.force_ends[i, 0], system.force_ends[i, 1], system.force_ends[i, 2]
+        value, rate, _ = joint_row(states, first, second, kind, system.force_geometry[i], row)
+        along = drive_force(system.force_law[i], value, rate)
+        for j in range(row.shape[0]):
+            forces[j] += along * row[j]
+    for k in range(states.shape[0]):
+        linear, quadratic, turning = system.drag[k, 0], system.drag[k, 1], system.drag[k, 2]
+        if linear == 0.0 and quadratic == 0.0 and turning == 0.0:
+            continue
+        s = states[k]
+        resistance = linear + quadratic * np.sqrt(dot(s[7], s[8], s[9], s[7], s[8], s[9]))
+        x, y, z = turned(rotation_matrix(s[3:7]), s[10], s[11], s[12])
+        for i, spin in enumerate((x, y, z)):
+            forces[6 * k + i] -= resistance * s[7 + i]
+            forces[6 * k + 3 + i] -= turning * spin
+    return forces
+
+
+@kernel()
+def free_accelerations(states, system, applied):
+    """Generalized accelerations (6 m,) without contacts and joints, world axes; `applied` (6 m,) forces."""
     m = states.shape[0]
     a = np.zeros(6 * m)
+    forces = element_forces(states, system, applied)
     for k in range(m):
         R = rotation_matrix(states[k, 3:7])
-        I = inertias[k]
+        I = system.inertias[k]
+        f = forces[6 * k : 6 * k + 6]
         x, y, z = states[k, 10], states[k, 11], states[k, 12]
-        lx = I[1] * x + I[2] * y + I[3] * z
-        ly = I[4] * x + I[5] * y + I[6] * z
-        lz = I[7] * x + I[8] * y + I[9] * z
+        lx = I[9] * x + I[10] * y + I[11] * z
+        ly = I[12] * x + I[13] * y + I[14] * z
+        lz = I[15] * x + I[16] * y + I[17] * z
         x, y, z = cross(lx, ly, lz, x, y, z)
-        lx = I[10] * x + I[11] * y + I[12] * z
-        ly = I[13] * x + I[14] * y + I[15] * z
-        lz = I[16] * x + I[17] * y + I[18] * z
+        lx, ly, lz = turned_back(R, f[3], f[4], f[5])
+        x, y, z = x + lx, y + ly, z + lz
+        lx = I[18] * x + I[19] * y + I[20] * z
+        ly = I[21] * x + I[22] * y + I[23] * z
+        lz = I[24] * x + I[25] * y + I[26] * z
         for i in range(3):
-            a[6 * k + i] = gravity[i]
+            a[6 * k + i] = system.gravity[i] + I[3 * i] * f[0] + I[3 * i + 1] * f[1] + I[3 * i + 2] * f[2]
         a[6 * k + 3], a[6 * k + 4], a[6 * k + 5] = turned(R, lx, ly, lz)
     return a
 
@@ -282,14 +338,55 @@ def mobility_rows(states, inertias, J):
         R = rotation_matrix(states[k, 3:7])
         I = inertias[k]
         for i in range(J.shape[0]):
+            jx, jy, jz = J[i, 6 * k], J[i, 6 * k + 1], J[i, 6 * k + 2]
             for j in range(3):
-                rows[i, 6 * k + j] = I[0] * J[i, 6 * k + j]
+                rows[i, 6 * k + j] = I[3 * j] * jx + I[3 * j + 1] * jy + I[3 * j + 2] * jz
             x, y, z = turned_back(R, J[i, 6 * k + 3], J[i, 6 * k + 4], J[i, 6 * k + 5])
-            lx = I[10] * x + I[11] * y + I[12] * z
-            ly = I[13] * x + I[14] * y + I[15] * z
-            lz = I[16] * x + I[17] * y + I[18] * z
+            lx = I[18] * x + I[19] * y + I[20] * z
+            ly = I[21] * x + I[22] * y + I[23] * z
+            lz = I[24] * x + I[25] * y + I[26] * z
             rows[i, 6 * k + 3], rows[i, 6 * k + 4], rows[i, 6 * k + 5] = turned(R, lx, ly, lz)
     return rows
+
+
+@kernel()
+def barred(states, system):
+    """Basis of what the joints bar at states (m, 13), as `joint_basis`, and what is left of their accelerations,
+    rates and values in it."""
+    J, bias, rate, value = joint_rows(states, system.joint_ends, system.joint_geometry)
+    N, Q, factors, order = joint_basis(J, mobility_rows(states, system.inertias, J))
+    return (
+        N, Q, in_basis(factors, order, bias), in_basis(factors, order, rate), in_basis(factors, order, value)
+    )  # fmt: skip
+
+
+@kernel()
+def allowed(J, rows, Q):
+    """Make J M^-1 (`rows`) in place what joints allow of it, Q being their basis times M^-1."""
+    for r in range(rows.shape[0]):
+        for i in range(Q.shape[0]):
+            along = 0.0
+            for j in range(Q.shape[1]):
+                along += J[r, j] * Q[i, j]
+            for j in range(Q.shape[1]):
+                rows[r, j] -= along * Q[i, j]
+
+
+@kernel()
+def free_motion(states, system, applied, J):
+    """Generalized accelerations (6 m,) without contact forces, and J M^-1, both as the joints allow."""
+    a = free_accelerations(states, system, applied)
+    rows = mobility_rows(states, system.inertias, J)
+    if system.joint_ends.shape[0] > 0:
+        N, Q, bias, _, _ = barred(states, system)
+        for i in range(N.shape[0]):
+            along = bias[i]
+            for j in range(a.shape[0]):
+                along += N[i, j] * a[j]
+            for j in range(a.shape[0]):
+                a[j] -= along * Q[i, j]
+        allowed(J, rows, Q)
+    return a, rows
 
 
 @kernel()
@@ -353,13 +450,13 @@ def least_norm_solution(G, b):
 
 
 @kernel()
-def mode_accelerations(J, rows, bias, u, a, stick, direction, follows, friction, reference):
+def mode_accelerations(J, rows, bias, u, a, mode):
     """Accelerations (6 m,), contact forces (3 nc,) that keep a mode's contacts closed, and their uniqueness.
 
-    Sticking contacts hold all three rows of J, sliding ones the normal row, with friction against
-    `direction` (nc, 2), or against the slip itself where friction `follows` it. Where forces are not unique,
-    they are those nearest to `reference` (3 nc,). `rows` is J M^-1.
+    `rows` is J M^-1, `a` are the accelerations without contact, both as joints allow.
     """
+    stick, direction, follows = mode.stick, mode.direction, mode.follows
+    friction, reference = mode.friction, mode.reference
     nc = stick.shape[0]
     width = J.shape[1]
     size = 0
@@ -447,29 +544,55 @@ def normalized(states):
 
 
 @kernel()
-def motion_of_mode(
-    states, ends, geometry, inertias, gravity, stick, direction, follows, friction, reference
-):  # fmt: skip
+def motion_of_mode(states, system, mode, applied):
     """Generalized acceleration, contact forces, slip and uniqueness of a mode at states (m, 13)."""
     unit = normalized(states)
-    J, bias, u, _ = contact_rows(unit, ends, geometry)
-    a = free_accelerations(unit, inertias, gravity)
-    rows = mobility_rows(unit, inertias, J)
-    acceleration, force, unique = mode_accelerations(
-        J, rows, bias, u, a, stick, direction, follows, friction, reference
-    )
+    J, bias, u, _ = contact_rows(unit, mode.ends, mode.geometry)
+    a, rows = free_motion(unit, system, applied, J)
+    acceleration, force, unique = mode_accelerations(J, rows, bias, u, a, mode)
     return acceleration, force, u, unique
 
 
 @kernel()
-def collocated_step(
-    states, h, integrate, last_terms, ends, geometry, inertias, gravity, stick, direction, follows, friction,
-    reference, nodes,
-):  # fmt: skip
+def step_powers(nodes, system, mode, applied):
+    """Power (NODES, POWERS) [W] at the nodes of a step: friction, damping in joints, drag, drives, applied forces.
+
+    Springs and gravity are not here: they have potentials.
+    """
+    powers = np.zeros((NODES, POWERS))
+    m = nodes.shape[1]
+    row = np.empty(6 * m)
+    for node in range(NODES):
+        states = normalized(nodes[node])
+        if mode.ends.shape[0] > 0:
+            _, force, u, _ = motion_of_mode(states, system, mode, applied[node])
+            for c in range(mode.ends.shape[0]):
+                powers[node, 0] += force[3 * c + 1] * u[3 * c + 1] + force[3 * c + 2] * u[3 * c + 2]
+        for i in range(system.force_ends.shape[0]):
+            law = system.force_law[i]
+            first, second, kind = system.force_ends[i, 0], system.force_ends[i, 1], system.force_ends[i, 2]
+            value, rate, _ = joint_row(states, first, second, kind, system.force_geometry[i], row)
+            if law[6] != 0.0:
+                powers[node, 3] += drive_force(law, value, rate) * rate
+            else:
+                powers[node, 1] -= law[3] * rate * rate
+        for k in range(m):
+            s = states[k]
+            square = dot(s[7], s[8], s[9], s[7], s[8], s[9])
+            powers[node, 2] -= (system.drag[k, 0] + system.drag[k, 1] * np.sqrt(square)) * square
+            powers[node, 2] -= system.drag[k, 2] * dot(s[10], s[11], s[12], s[10], s[11], s[12])
+            x, y, z = turned(rotation_matrix(s[3:7]), s[10], s[11], s[12])
+            f = applied[node, 6 * k : 6 * k + 6]
+            powers[node, 4] += dot(f[0], f[1], f[2], s[7], s[8], s[9]) + dot(f[3], f[4], f[5], x, y, z)
+    return powers
+
+
+@kernel()
+def collocated_step(states, h, integrate, last_terms, system, mode, applied, nodes):
     """Fill nodes (NODES, m, 13) with the collocation solution over a step h; iterations, 0 where it fails.
 
-    Picard iteration of states + h * integrate @ derivative; accepted when the change and the last two
-    Chebyshev coefficients (`last_terms` @ nodes) vanish against the states.
+    Picard iteration of states + h * integrate @ derivative under the forces applied (NODES, 6 m); accepted when
+    the change and the last two Chebyshev coefficients (`last_terms` @ nodes) vanish against the states.
     """
     m = states.shape[0]
     scale = 1.0
@@ -483,9 +606,7 @@ def collocated_step(
     iterations = 0
     for iteration in range(40):
         for node in range(NODES):
-            acceleration, _, _, _ = motion_of_mode(
-                nodes[node], ends, geometry, inertias, gravity, stick, direction, follows, friction, reference
-            )
+            acceleration, _, _, _ = motion_of_mode(nodes[node], system, mode, applied[node])
             state_derivative(nodes[node], acceleration, D[node])
         change = 0.0
         for node in range(1, NODES):
@@ -517,8 +638,12 @@ def collocated_step(
 
 
 @kernel()
-def mode_ends(force, u, stick, sliding, direction, follows, friction):
-    """What a mode no longer satisfies where it has these contact forces (3 nc,) and velocities u (3 nc,)."""
+def mode_ends(force, u, mode, sliding):
+    """What a mode no longer satisfies where it has these contact forces (3 nc,) and velocities u (3 nc,).
+
+    sliding : (nc,), whether a contact slips already
+    """
+    stick, direction, follows, friction = mode.stick, mode.direction, mode.follows, mode.friction
     largest = 1e-300
     for c in range(stick.shape[0]):
         largest = max(largest, abs(force[3 * c]))
@@ -542,9 +667,35 @@ def mode_ends(force, u, stick, sliding, direction, follows, friction):
 
 
 @kernel()
-def hold_closed(states, ends, geometry, inertias, without_slip):
-    """States nearest (in the kinetic metric) with all gaps and normal velocities zero, and no slip where
-    `without_slip` (nc,) says so."""
+def move_by(states, change, velocities):
+    """Move bodies by generalized velocities (6 m,) in world axes: add to their velocities, or shift and turn them.
+
+    Turns are taken to first order, with quaternions of unit length after them.
+    """
+    for body in range(states.shape[0]):
+        x, y, z = change[6 * body + 3], change[6 * body + 4], change[6 * body + 5]
+        s = states[body]
+        if velocities:
+            x, y, z = turned_back(rotation_matrix(s[3:7]), x, y, z)
+            for j in range(3):
+                s[7 + j] += change[6 * body + j]
+            s[10], s[11], s[12] = s[10] + x, s[11] + y, s[12] + z
+            continue
+        a, b, c, d = s[3], s[4], s[5], s[6]
+        x, y, z = 0.5 * x, 0.5 * y, 0.5 * z
+        s[3], s[4] = a - b * x - c * y - d * z, b + a * x + y * d - z * c
+        s[5], s[6] = c + a * y + z * b - x * d, d + a * z + x * c - y * b
+        norm = np.sqrt(s[3] ** 2 + s[4] ** 2 + s[5] ** 2 + s[6] ** 2)
+        for j in range(3):
+            s[j] += change[6 * body + j]
+        for j in range(3, 7):
+            s[j] /= norm
+
+
+@kernel()
+def hold_closed(states, system, ends, geometry, without_slip):
+    """States nearest (in the kinetic metric) on the joints, with all gaps and normal velocities zero, and no slip
+    where `without_slip` (nc,) says so."""
     result = states.copy()
     nc = ends.shape[0]
     count = 0
@@ -556,49 +707,37 @@ def hold_closed(states, ends, geometry, inertias, without_slip):
         for k in range(3 if without_slip[c] else 1):
             held[n] = 3 * c + k
             n += 1
+    width = 6 * states.shape[0]
     for iteration in range(3):
-        J, _, u, gap = contact_rows(result, ends, geometry)
-        rows = mobility_rows(result, inertias, J)
         velocities = iteration == 2
+        change = np.zeros(width)
+        Q = np.empty((0, width))
+        if system.joint_ends.shape[0] > 0:
+            _, Q, _, rate, value = barred(result, system)
+            for i in range(Q.shape[0]):
+                along = rate[i] if velocities else value[i]
+                for j in range(width):
+                    change[j] -= along * Q[i, j]
+        J, _, u, gap = contact_rows(result, ends, geometry)
+        rows = mobility_rows(result, system.inertias, J)
+        allowed(J, rows, Q)
         size = count if velocities else nc
         G = np.empty((size, size))
         b = np.empty(size)
         for i in range(size):
             h = held[i] if velocities else 3 * i
             b[i] = -u[h] if velocities else -gap[i]
+            for j in range(width):
+                b[i] -= J[h, j] * change[j]
             for k in range(size):
                 q = held[k] if velocities else 3 * k
                 G[i, k] = 0.0
-                for j in range(J.shape[1]):
+                for j in range(width):
                     G[i, k] += J[h, j] * rows[q, j]
         x, _ = least_norm_solution(G, b)
-        for body in range(states.shape[0]):
-            change = np.zeros(6)
-            for k in range(size):
-                q = held[k] if velocities else 3 * k
-                for j in range(6):
-                    change[j] += rows[q, 6 * body + j] * x[k]
-            if velocities:
-                R = rotation_matrix(result[body, 3:7])
-                lx, ly, lz = turned_back(R, change[3], change[4], change[5])
-                for j in range(3):
-                    result[body, 7 + j] += change[j]
-                result[body, 10] += lx
-                result[body, 11] += ly
-                result[body, 12] += lz
-            else:
-                a, b0, c0, d = result[body, 3], result[body, 4], result[body, 5], result[body, 6]
-                x0, y0, z0 = 0.5 * change[3], 0.5 * change[4], 0.5 * change[5]
-                # first order in the small turn, then back to unit length
-                result[body, 3] = a - b0 * x0 - c0 * y0 - d * z0
-                result[body, 4] = b0 + a * x0 + y0 * d - z0 * c0
-                result[body, 5] = c0 + a * y0 + z0 * b0 - x0 * d
-                result[body, 6] = d + a * z0 + x0 * c0 - y0 * b0
-                norm = np.sqrt(
-                    result[body, 3] ** 2 + result[body, 4] ** 2 + result[body, 5] ** 2 + result[body, 6] ** 2
-                )
-                for j in range(3):
-                    result[body, j] += change[j]
-                for j in range(3, 7):
-                    result[body, j] /= norm
+        for k in range(size):
+            q = held[k] if velocities else 3 * k
+            for j in range(width):
+                change[j] += rows[q, j] * x[k]
+        move_by(result, change, velocities)
     return result

@@ -26,12 +26,17 @@ class EventKind(StrEnum):
 
 
 class Feature(IntEnum):
-    """What a body touches with: its surface there is this, grown by a radius, or the circle around a disk."""
+    """What a body touches with: its surface there is this, grown by a radius, or the circle around a disk.
+
+    A joint that has come to its limit is a contact too, without place: its index is the number of the limit,
+    its gap in the unit of the joint's coordinate.
+    """
 
     POINT = 0
     EDGE = 1
     FACE = 2
     RIM = 3
+    LIMIT = 4
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,6 +30,38 @@ def rotation_matrix(q):
 
 
 @kernel()
+def cross(ax, ay, az, bx, by, bz):
+    """Vector product, by components."""
+    return ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+
+
+@kernel()
+def dot(ax, ay, az, bx, by, bz):
+    """Scalar product, by components."""
+    return ax * bx + ay * by + az * bz
+
+
+@kernel()
+def turned(R, x, y, z):
+    """R (x, y, z), by components."""
+    return (
+        R[0, 0] * x + R[0, 1] * y + R[0, 2] * z,
+        R[1, 0] * x + R[1, 1] * y + R[1, 2] * z,
+        R[2, 0] * x + R[2, 1] * y + R[2, 2] * z,
+    )
+
+
+@kernel()
+def turned_back(R, x, y, z):
+    """R^T (x, y, z), by components."""
+    return (
+        R[0, 0] * x + R[1, 0] * y + R[2, 0] * z,
+        R[0, 1] * x + R[1, 1] * y + R[2, 1] * z,
+        R[0, 2] * x + R[1, 2] * y + R[2, 2] * z,
+    )
+
+
+@kernel()
 def free_piece(state, acceleration, inertia, inverse_inertia):
     """Taylor series of free flight from `state` (13,): returns coefficients and how long they hold [s].
 

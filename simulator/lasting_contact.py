@@ -1,4 +1,4 @@
-"""Bodies that stay in contact: which contacts press, stick and slide, and the motion until that changes.
+"""Bodies in contact or on joints: which contacts press, stick and slide, and the motion until that changes.
 
 One acceleration-level LCP (friction pyramid) proposes the mode, which is made exact on the round cone and checked
 (docs/motion.md says why). Its equations are integrated by Chebyshev collocation, so that a step is one polynomial,
@@ -13,25 +13,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..bodies.forces import ForceFunction
 from ..impact_laws import solve_lcp
 from . import contact_kernels, kernels
 from .balance import cone_forces
+from .collision import moving_bodies
 from .event import ContactPatch, EventKind, Feature
+from .joint_kernels import joint_rows
 from .rest import spread_contacts
-from .state import Array, Model
+from .state import Array, Model, State
 from .tolerances import (
     ACCELERATION_MATCH,
     CONTACT_GAP,
+    FORCE_FUNCTION_MATCH,
     FORCE_MARGIN,
     FORCE_RANK,
     HELD_SLIP,
     HELD_TURN,
+    LIMIT_GAP,
     SLIP_SPEED,
 )
 
 _CONE_EDGES = 8
 _PROPOSALS = 6
+_SHARPER = 1e-4
 _RELAXATIONS = 12
+_FORCE_ROUNDS = 60
+_GAP_POINTS = 17
 _TURN = 1e-7
 _NODES = contact_kernels.NODES
 _LARGEST_STEP = 0.1
@@ -51,6 +59,7 @@ _CURVES = {
 }
 _PLACES = slice(0, 3), slice(10, 13)  # in the kernels' geometry, of sides P and F
 _DIRECTIONS = (slice(14, 17),), (slice(4, 7), slice(7, 10), slice(18, 21))
+_NO_ENDS, _NO_GEOMETRY = np.zeros((0, 3), dtype=np.int64), np.zeros((0, contact_kernels.GEOMETRY))
 _PARALLEL = 1e-3  # [rad] closer to parallel, edges have no safe crossing, and may touch at both ends instead
 
 
@@ -58,9 +67,17 @@ class ContactForceError(Exception):
     """No contact forces satisfy the acceleration-level problem; the text says where."""
 
 
+class ForceFunctionError(Exception):
+    """A force function of the user gave no finite forces; the text says which, for what body and when."""
+
+
 @dataclass(frozen=True, eq=False)
 class ContactSet:
-    """Touching contacts among the movable bodies `bodies` of one island, as the kernels read them."""
+    """Touching contacts among the movable bodies `bodies` of one island, as the kernels read them.
+
+    system : what else moves the bodies
+    time : [s], for forces that depend on it
+    """
 
     model: Model
     bodies: NDArray[np.int64]
@@ -68,16 +85,33 @@ class ContactSet:
     friction: Array
     ends: NDArray[np.int64]
     geometry: Array
-    inertias: Array
+    system: contact_kernels.System
+    time: float
 
     @classmethod
-    def of_patch(cls, model: Model, patch: ContactPatch, friction: Array, states: Array) -> "ContactSet":
-        """Attach the contacts of a patch to the bodies that carry them."""
-        bodies = np.array(sorted({int(b) for b in patch.bodies.ravel() if model.movable[b]}), dtype=np.int64)
+    def of_patch(
+        cls,
+        model: Model,
+        patch: ContactPatch,
+        friction: Array,
+        states: Array,
+        time: float,
+        bodies: NDArray[np.int64] | None = None,
+    ) -> "ContactSet":
+        """Attach the contacts of a patch to the bodies that carry them (n, 13), and to what these carry along."""
+        if bodies is None:
+            bodies = moving_bodies(model, patch)
         local = {int(body): k for k, body in enumerate(bodies)}
         ends = np.zeros((len(patch), 3), dtype=np.int64)
         geometry = np.zeros((len(patch), contact_kernels.GEOMETRY))
+        limits = model.articulation.limits
         for c in range(len(patch)):
+            if patch.feature[c, 0] == Feature.LIMIT:
+                number = patch.feature_index[c, 0]
+                base, body, kind = limits.ends[number].tolist()
+                ends[c] = local.get(base, -1), local.get(body, -1), contact_kernels.LIMIT + kind
+                geometry[c, : limits.geometry.shape[1]] = limits.geometry[number]
+                continue
             middle = patch.point[c]
             if model.planes[patch.bodies[c, 1]] is not None:  # there the point is on the plane itself
                 middle = middle + 0.5 * patch.gap[c] * patch.normal[c]
@@ -91,15 +125,31 @@ class ContactSet:
                     geometry[c, _PLACES[k]] -= states[body, :3]
                     for where in (_PLACES[k], *_DIRECTIONS[k]):
                         geometry[c, where] = geometry[c, where] @ R
-        inertias = np.concatenate(
-            [
-                model.inverse_mass[bodies, None],
-                model.inertia[bodies].reshape(-1, 9),
-                model.inverse_inertia[bodies].reshape(-1, 9),
-            ],
-            axis=1,
-        )
-        return cls(model, bodies, patch, friction, ends, geometry, inertias)
+        system = model.articulation.system_at(model, bodies, states[bodies])
+        return cls(model, bodies, patch, friction, ends, geometry, system, time)
+
+    def at(self, time: float, states: Array) -> "ContactSet":
+        """The same contacts at another time and island states (m, 13)."""
+        system = self.model.articulation.system_at(self.model, self.bodies, states)
+        return replace(self, time=time, system=system)
+
+    def limits(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
+        """Numbers of all limits among these bodies, with the ends and geometry of their rows."""
+        local = np.full(self.model.count, -1, dtype=np.int64)
+        local[self.bodies] = np.arange(len(self.bodies))
+        return self.model.articulation.limits.among(local)
+
+    def applied(self, states: Array, later: float = 0.0) -> Array:
+        """Generalized forces (6 m,) of the user's functions at island states (m, 13), `later` [s] than `time`."""
+        forces = np.zeros(6 * len(self.bodies))
+        functions = self.model.scene.force_functions
+        if functions:
+            everywhere = self.model.initial_states()
+            everywhere[self.bodies] = states
+            now = State.unpacked(self.time + later, everywhere)
+            for function in functions:
+                forces += _given_forces(self.model, function, now)[self.bodies].ravel()
+        return forces
 
     def chosen(self, which: NDArray[np.bool_]) -> "ContactSet":
         """The contacts that a mask selects, for the same bodies."""
@@ -113,11 +163,30 @@ class ContactSet:
         return contact_kernels.contact_rows(states, self.ends, self.geometry)
 
     def free(self, states: Array, jacobian: Array) -> tuple[Array, Array]:
-        """Generalized acceleration without contact, and J M^-1."""
-        return (
-            contact_kernels.free_accelerations(states, self.inertias, self.model.gravity),
-            contact_kernels.mobility_rows(states, self.inertias, jacobian),
+        """Generalized acceleration without contact, and J M^-1, both as joints allow."""
+        return contact_kernels.free_motion(states, self.system, self.applied(states), jacobian)
+
+
+def _given_forces(model: Model, function: ForceFunction, state: State) -> Array:
+    """What a function of the user says; ForceFunctionError where that is not one finite force for every body."""
+    name = getattr(function, "__name__", repr(function))
+    try:
+        forces = np.asarray(function(state.time, state), dtype=float)
+    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, NameError) as error:
+        raise ForceFunctionError(
+            f"the force function {name} failed at t = {state.time:g} s: {type(error).__name__}: {error}"
+        ) from error
+    if forces.shape != (model.count, 6):
+        raise ForceFunctionError(
+            f"the force function {name}: expected shape ({model.count}, 6), got {forces.shape}"
         )
+    bad = np.flatnonzero(~np.isfinite(forces).all(axis=1))
+    if len(bad):
+        body = model.scene.bodies[bad[0]].name
+        raise ForceFunctionError(
+            f"the force function {name} gave {forces[bad[0]].tolist()} for body {body!r} at t = {state.time:g} s"
+        )
+    return forces
 
 
 def _world_geometry(patch: ContactPatch, c: int, middle: Array) -> tuple[tuple[int, int], int, Array]:
@@ -203,24 +272,31 @@ def solve_accelerations(
     sliding = (slip > SLIP_SPEED) & (mu > 0)
     sticky = np.flatnonzero(~sliding & (mu > 0))
     drift = J @ a + bias
+    planar = contacts.model.scene.plane is not None
     if nc == 1 and len(sticky):  # one contact that sticks needs no search
-        force = np.asarray(np.linalg.solve(J @ mobility.T, -drift), dtype=float)
+        force: Array = np.zeros(3)
+        free = slice(0, 2 if planar else 3)
+        force[free] = np.linalg.solve(J[free] @ mobility[free].T, -drift[free])
         if drift[0] < 0.0 and math.hypot(force[1], force[2]) <= mu[0] * force[0]:
             generalized = a + mobility.T @ force
             return generalized, J @ generalized + bias, force[None], u
     force_n = N.copy()
     for c in np.flatnonzero(sliding):
         force_n[c] -= mu[c] * (u[3 * c + 1] * T1[c] + u[3 * c + 2] * T2[c]) / slip[c]
-    angles = 2 * np.pi * np.arange(_CONE_EDGES) / _CONE_EDGES
-    nb, ns = len(sticky) * _CONE_EDGES, len(sticky)
+    count = 2 if planar else _CONE_EDGES
+    angles = 2 * np.pi * np.arange(count) / count
+    nb, ns = len(sticky) * count, len(sticky)
     edges = np.zeros((nb, 3 * nc))
     for k, c in enumerate(sticky):
-        block = edges[k * _CONE_EDGES : (k + 1) * _CONE_EDGES]
-        block[:, 3 * c + 1], block[:, 3 * c + 2] = np.cos(edge[c] + angles), np.sin(edge[c] + angles)
+        block = edges[k * count : (k + 1) * count]
+        if planar:  # the tangent is in the plane
+            block[:, 3 * c + 1] = 1.0, -1.0
+        else:
+            block[:, 3 * c + 1], block[:, 3 * c + 2] = np.cos(edge[c] + angles), np.sin(edge[c] + angles)
     push = np.concatenate([force_n, edges @ mobility])
     M = np.zeros((nc + nb + ns, nc + nb + ns))
     M[: nc + nb, : nc + nb] = np.concatenate([J[0::3], edges @ J]) @ push.T
-    E = np.kron(np.eye(ns), np.ones((_CONE_EDGES, 1)))
+    E = np.kron(np.eye(ns), np.ones((count, 1)))
     M[nc : nc + nb, nc + nb :] = E
     M[nc + nb :, nc : nc + nb] = -E.T
     M[nc + nb + np.arange(ns), sticky] = mu[sticky]
@@ -250,15 +326,20 @@ def contact_mode(contacts: ContactSet, states: Array) -> ContactMode | None:
     that may contradict itself. The pyramids are then turned until they have edges where friction is.
     """
     edge = np.zeros(len(contacts.patch))
-    for _ in range(_PROPOSALS):
-        mode, contradicts = _proposed_mode(contacts, states, edge)
+    for attempt in range(_PROPOSALS):
+        mode, contradicts = _proposed_mode(contacts, states, edge, 1.0 if attempt == 0 else _SHARPER)
         if mode is None or not contradicts:
             return mode
     return mode
 
 
-def _proposed_mode(everywhere: ContactSet, states: Array, edge: Array) -> tuple[ContactMode | None, bool]:
+def _proposed_mode(
+    everywhere: ContactSet, states: Array, edge: Array, sharpness: float
+) -> tuple[ContactMode | None, bool]:
     """A mode as the LCP proposes it, exact on the round cone, and whether it contradicts itself.
+
+    Contacts stick where they accelerate by less than ACCELERATION_MATCH times `sharpness`: one that only just
+    starts to slip may have left its cone, though.
 
     Turns the pyramids in place, so that the friction of this mode is along one of their edges.
     """
@@ -280,7 +361,7 @@ def _proposed_mode(everywhere: ContactSet, states: Array, edge: Array) -> tuple[
     slip = np.hypot(u[1::3], u[2::3])
     starting = np.hypot(acceleration[1::3], acceleration[2::3])
     sliding = slip > SLIP_SPEED
-    stick = ~sliding & (starting <= tolerance) & (contacts.friction > 0)
+    stick = ~sliding & (starting <= sharpness * tolerance) & (contacts.friction > 0)
     direction = np.zeros((len(stick), 2))
     for c in np.flatnonzero(~stick):
         if sliding[c]:
@@ -387,9 +468,8 @@ def _settle_directions(
     follows = np.zeros(len(stick), dtype=bool)
 
     def pulls(directions: Array) -> Array:
-        generalized, _, _ = contact_kernels.mode_accelerations(
-            J, mobility, bias, np.zeros(len(J)), a, stick, directions, follows, friction, reference
-        )
+        mode = contact_kernels.Mode(_NO_ENDS, _NO_GEOMETRY, stick, directions, follows, friction, reference)
+        generalized, _, _ = contact_kernels.mode_accelerations(J, mobility, bias, np.zeros(len(J)), a, mode)
         return (J @ generalized + bias).reshape(-1, 3)[which, 1:]
 
     if not len(which):
@@ -425,6 +505,12 @@ def _settle_directions(
     return pull
 
 
+def free_mode(contacts: ContactSet) -> ContactMode:
+    """The mode of bodies that joints or forces move and that no contact touches."""
+    none = np.zeros(0, dtype=bool)
+    return ContactMode(contacts, contacts.patch, none, none, np.zeros((0, 2)), none, np.zeros(0))
+
+
 def slip_now(mode: ContactMode, states: Array) -> ContactMode:
     """The same mode with slip directions as they are at these states.
 
@@ -458,15 +544,13 @@ def stopped(contacts: ContactSet, states: Array, slow: float) -> Array:
     [m/s] where there is friction."""
     u = contacts.rows(states)[2]
     still = (np.hypot(u[1::3], u[2::3]) <= slow) & (contacts.friction > 0)
-    return contact_kernels.hold_closed(states, contacts.ends, contacts.geometry, contacts.inertias, still)
+    return contact_kernels.hold_closed(states, contacts.system, contacts.ends, contacts.geometry, still)
 
 
 def hold_closed(mode: ContactMode, states: Array) -> Array:
     """States nearest (in the kinetic metric) with the mode's gaps zero and held velocities zero."""
     contacts = mode.contacts
-    return contact_kernels.hold_closed(
-        states, contacts.ends, contacts.geometry, contacts.inertias, mode.stick
-    )
+    return contact_kernels.hold_closed(states, contacts.system, contacts.ends, contacts.geometry, mode.stick)
 
 
 def _collocation() -> tuple[Any, Any, Any]:
@@ -488,12 +572,16 @@ _TAIL = np.linalg.inv(np.polynomial.chebyshev.chebvander(2 * _S - 1, _NODES - 1)
 
 @dataclass(frozen=True, eq=False)
 class ContactStep:
-    """One step: coefficients (m, 13, TERMS), span [s], what ends it (None: nothing), a span to try next."""
+    """One step: coefficients (m, 13, TERMS), span [s], what ends it (None: nothing), a span to try next.
+
+    work : (POWERS, NODES + 1), polynomials in time of the work done since its start, see `step_powers`; or None
+    """
 
     coefficients: Array
     span: float
     change: EventKind | None
     next_span: float
+    work: Array | None = None
 
 
 class ContactMotion:
@@ -502,24 +590,27 @@ class ContactMotion:
     def __init__(self, mode: ContactMode):
         self.mode = mode
         c = mode.contacts
-        self._system = (c.ends, c.geometry, c.inertias, c.model.gravity, mode.stick)
-        self._slip = (mode.direction, mode.follows, c.friction)
-        self._forces = (*self._slip, mode.reference)
+        self._mode = contact_kernels.Mode(
+            c.ends, c.geometry, mode.stick, mode.direction, mode.follows, c.friction, mode.reference
+        )
+
+    def _at(self, states: Array, later: float = 0.0) -> tuple[Array, Array, Array, bool]:
+        """Generalized acceleration, contact forces, contact velocity and uniqueness of the forces at states."""
+        c = self.mode.contacts
+        return contact_kernels.motion_of_mode(states, c.system, self._mode, c.applied(states, later))
 
     def step(self, states: Array, span: float, guess: float = _LARGEST_STEP) -> ContactStep:
         """The longest accurate step of at most `span` and `guess`, cut where the mode ends."""
         h = min(span, guess, _LARGEST_STEP, self._held_time(states))
         nodes = np.empty((_NODES, *states.shape))
         while True:
-            iterations = contact_kernels.collocated_step(
-                states, h, _INTEGRATE, _TAIL, *self._system, *self._forces, nodes
-            )
+            iterations = self._collocate(states, h, nodes)
             if iterations and (h <= _SHORT_STEP or self._turns_little(nodes[0], nodes[-1])):
                 break
             h *= 0.5
             if h < _SMALLEST_STEP:
                 raise ContactForceError(
-                    "motion in contact could not be integrated: its equations are singular here"
+                    "motion in contact or on joints could not be integrated: its equations are singular here"
                 )
         coefficients = np.zeros((*states.shape, kernels.TERMS))
         powers = np.linalg.solve(_POWERS, nodes.reshape(_NODES, -1))
@@ -528,7 +619,45 @@ class ContactMotion:
             (powers * scale[:, None]).reshape(_NODES, *states.shape), 0, -1
         )
         coefficients[..., 0] = states
-        return self._cut(coefficients, nodes, h, h * (2.0 if iterations <= _EASY_ITERATIONS else 1.0))
+        step = self._cut(coefficients, nodes, h, h * (2.0 if iterations <= _EASY_ITERATIONS else 1.0))
+        return replace(step, work=self._work(nodes, h, scale))
+
+    def _work(self, nodes: Array, h: float, scale: Array) -> Array | None:
+        """Work of what has no potential over a step of h [s], or None where there is nothing that does any."""
+        contacts = self.mode.contacts
+        system, functions = contacts.system, contacts.model.scene.force_functions
+        slides = bool((~self.mode.stick & (contacts.friction > 0)).any())
+        if not (slides or functions or len(system.force_ends) or system.drag.any()):
+            return None
+        applied = np.stack([contacts.applied(node, h * s) for s, node in zip(_S, nodes, strict=True)])
+        powers = contact_kernels.step_powers(nodes, system, self._mode, applied)
+        series = np.linalg.solve(_POWERS, powers) * scale[:, None]
+        work = np.zeros((contact_kernels.POWERS, _NODES + 1))
+        work[:, 1:] = series.T / np.arange(1, _NODES + 1)
+        return work
+
+    def _collocate(self, states: Array, h: float, nodes: Array) -> int:
+        """Fill nodes (NODES, m, 13) with the solution over h [s]; iterations, 0 where there is none so long.
+
+        Forces that only Python knows are held at the nodes while the kernel solves, until they change no more.
+        """
+        contacts = self.mode.contacts
+        nodes[:] = states
+        before = nodes
+        for _ in range(_FORCE_ROUNDS):
+            applied = np.stack([contacts.applied(node, h * s) for s, node in zip(_S, nodes, strict=True)])
+            before = nodes.copy()
+            iterations = int(
+                contact_kernels.collocated_step(
+                    states, h, _INTEGRATE, _TAIL, contacts.system, self._mode, applied, nodes
+                )
+            )
+            change = float(np.abs(nodes - before).max())
+            if not iterations or not contacts.model.scene.force_functions:
+                return iterations
+            if change <= FORCE_FUNCTION_MATCH * (1.0 + float(np.abs(nodes).max())):
+                return iterations
+        return 0
 
     def _held_time(self, states: Array) -> float:
         """How long slip that keeps its direction of friction stays slow [s]."""
@@ -536,7 +665,7 @@ class ContactMotion:
         if not held.any():
             return math.inf
         J, bias, _, _ = self.mode.contacts.rows(states)
-        motion, _, _, _ = contact_kernels.motion_of_mode(states, *self._system, *self._forces)
+        motion, _, _, _ = self._at(states)
         pull = np.linalg.norm((J @ motion + bias).reshape(-1, 3)[held, 1:], axis=1).max()
         return 2.0 * HELD_SLIP / pull if pull > 0.0 else math.inf
 
@@ -551,16 +680,16 @@ class ContactMotion:
 
     def forces(self, states: Array) -> tuple[Array, Array]:
         """Generalized accelerations and contact forces (3 nc,), of least norm where they are not unique."""
-        return contact_kernels.motion_of_mode(states, *self._system, *self._forces)[:2]
+        return self._at(states)[:2]
 
-    def ended(self, states: Array) -> EventKind | None:
-        """What the mode no longer satisfies at these states.
+    def ended(self, states: Array, later: float = 0.0) -> EventKind | None:
+        """What the mode no longer satisfies at these states, `later` [s] than its start.
 
         Where contact forces are not unique, other ones that do the same may satisfy it.
         """
         mode = self.mode
-        motion, force, u, unique = contact_kernels.motion_of_mode(states, *self._system, *self._forces)
-        code = contact_kernels.mode_ends(force, u, mode.stick, mode.sliding, *self._slip)
+        motion, force, u, unique = self._at(states, later)
+        code = contact_kernels.mode_ends(force, u, self._mode, mode.sliding)
         if code == contact_kernels.CONTINUES:
             return None
         if not unique and code != contact_kernels.STICKS and self._can_be(motion, states, u):
@@ -584,8 +713,8 @@ class ContactMotion:
     def _cut(self, coefficients: Array, nodes: Array, h: float, next_span: float) -> ContactStep:
         good = 0.0
         for s, states in zip(_S[1:] * h, nodes[1:], strict=True):
-            kind = self.ended(states)
-            if kind is None:
+            leaves, kind = self._leaves(states, float(s))
+            if not leaves:
                 good = float(s)
                 continue
             bad = float(s)
@@ -593,13 +722,68 @@ class ContactMotion:
                 middle = 0.5 * (good + bad)
                 if middle in (good, bad):
                     break
-                found = self.ended(_evaluated(coefficients, middle))
-                if found is None:
-                    good = middle
-                else:
+                leaves, found = self._leaves(_evaluated(coefficients, middle), middle)
+                if leaves:
                     bad, kind = middle, found
+                else:
+                    good = middle
             return ContactStep(coefficients, bad, kind, next_span)
         return ContactStep(coefficients, h, None, next_span)
+
+    def _leaves(self, states: Array, later: float) -> tuple[bool, EventKind | None]:
+        """Whether a step must end here, and the event that this is."""
+        kind = self.ended(states, later)
+        c = self.mode.contacts
+        return kind is not None or c.model.articulation.drives_change(
+            c.model, c.bodies, c.system, states
+        ), kind
+
+
+def first_limit(
+    contacts: ContactSet, coefficients: Array, span: float, held: NDArray[np.bool_]
+) -> tuple[float, int]:
+    """When, within `span` [s] of a step, the first limit of a joint is reached that is not `held` (limits,), and
+    which; (inf, -1) where none is.
+
+    The gap of each is interpolated at Chebyshev points; between the extrema of that it is monotone, so no crossing
+    is missed that the step itself resolves.
+    """
+    which, ends, geometry = contacts.limits()
+    first, reached = math.inf, -1
+    free = np.flatnonzero(~held[which])
+    if not len(free):
+        return first, reached
+
+    def gaps(tau: float) -> Array:
+        return np.asarray(joint_rows(_evaluated(coefficients, tau), ends[free], geometry[free])[3])
+
+    points = 0.5 * span * (1.0 - np.cos(np.pi * np.arange(_GAP_POINTS) / (_GAP_POINTS - 1)))
+    values = np.array([gaps(tau) for tau in points])
+    for column, k in enumerate(free.tolist()):
+        series = np.polynomial.Chebyshev.fit(points, values[:, column], _GAP_POINTS - 1, domain=[0.0, span])
+        if values[:, column].min() > np.abs(np.diff(values[:, column])).max():
+            continue  # far from it
+        turns = series.deriv().roots()
+        turns = np.sort(
+            turns.real[(np.abs(turns.imag) < 1e-9 * span) & (turns.real > 0) & (turns.real < span)]
+        )
+        before = 0.0
+        for tau in [*turns.tolist(), span]:
+            if tau > before and float(gaps(tau)[column]) < -LIMIT_GAP:
+                low, high = before, tau
+                while high - low > 1e-13 + 1e-15 * high:
+                    middle = 0.5 * (low + high)
+                    if middle in (low, high):
+                        break
+                    if float(gaps(middle)[column]) < 0.0:
+                        high = middle
+                    else:
+                        low = middle
+                if high < first:
+                    first, reached = high, int(which[k])
+                break
+            before = tau
+    return first, reached
 
 
 def _evaluated(coefficients: Array, tau: float) -> Array:

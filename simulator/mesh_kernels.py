@@ -17,8 +17,7 @@ axis each (stops at the seams of flat faces).
 import numpy as np
 
 from ..compiled import kernel
-from .contact_kernels import cross, dot
-from .kernels import evaluate_piece, first_root, rotation_matrix
+from .kernels import cross, dot, evaluate_piece, first_root, rotation_matrix
 from .tolerances import APPROACH_SPEED, PENETRATION, SIDEWAYS, STAR_SLOPE, TOUCH_GAP
 
 POINT_A, POINT_B, EDGES = 0, 1, 2  # a point of A on a triangle of B, a point of B on one of A, edge on edge

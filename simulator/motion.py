@@ -46,6 +46,10 @@ class Island:
     """None: the whole pair is held."""
     leaves: bool = False
     """Whether a held feature comes to its end with the current step."""
+    reaches_limit: bool = False
+    """Whether a joint comes to its limit then."""
+    work: int | None = None
+    """Number of the piece of work that belongs to the current step."""
 
 
 class Motions:
@@ -74,6 +78,11 @@ class Motions:
         motion = self._of[body]
         assert motion is not None
         return motion
+
+    def island_of(self, body: int) -> Island | None:
+        """What a body moves with now; None for free flight, or before it moves at all."""
+        motion = self._of[body]
+        return None if motion is None else motion.island
 
     def begin(self, body: int, state: Array, motion: Motion) -> None:
         """Let a body move so from its packed state (13,) at ``motion.start`` on."""

@@ -77,7 +77,7 @@ def parting_displacements(scene: "Scene", clearance: float = 0.0) -> list[Displa
         chosen = needed >= 0.0
         while True:  # most pairs never come near: a condition counts once the others would break it
             moves = _smallest_moves(
-                members[chosen], normals[chosen], needed[chosen], allowed[chosen], model.inverse_mass
+                members[chosen], normals[chosen], needed[chosen], allowed[chosen], 1.0 / model.mass
             )
             parted = np.sum((moves[members[:, 0]] - moves[members[:, 1]]) * normals, axis=1)
             broken = (needed - parted > allowed) & ~chosen

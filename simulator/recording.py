@@ -354,13 +354,14 @@ def _read_events(
         words = cast(dict[str, Any], json.loads(text.take(int(head["text"][k])).tobytes()))
         asked = answered = None
         if head["solved"][k]:
-            size = 3 * nc
+            dim = 3 if trajectory.scene.plane is None else 2
+            size = dim * nc
             asked = ImpactProblem(
                 delassus.take(size * size).reshape(size, size),
                 problem["velocity"].take(size),
                 problem["friction"].take(nc),
                 problem["restitution"].take(nc),
-                dim=3,
+                dim=dim,
             )
             stages = path.take(int(head["stages"][k]) * size).reshape(-1, size)
             answered = ImpactOutcome.from_stages(

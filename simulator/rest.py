@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .balance import cone_forces
-from .collision import contact_jacobian
+from .collision import contact_jacobian, moving_bodies
 from .event import ContactPatch
 from .state import Array, Model
 from .tolerances import REST_ACCELERATION, REST_SPEED
@@ -27,23 +27,29 @@ def spread_contacts(patch: ContactPatch) -> NDArray[np.bool_]:
     return chosen
 
 
-def is_at_rest(model: Model, patch: ContactPatch, friction: Array, states: Array) -> bool:
-    """Whether the bodies that touch at these contacts stand still, and stay so.
+def is_at_rest(
+    model: Model, patch: ContactPatch, friction: Array, states: Array, bodies: NDArray[np.int64] | None = None
+) -> bool:
+    """Whether the bodies that touch at these contacts, or the given ones, stand still, and stay so.
 
-    They do where forces in the friction cones balance gravity. Where other contact forces would set the bodies
-    in motion too, which friction can allow, they are taken to stay at rest.
+    They do where forces in the friction cones balance what else acts on them. Where other contact forces would set
+    the bodies in motion too, which friction can allow, they are taken to stay at rest. Forces that are functions of
+    the user may change at any time, so nothing rests under them.
     """
-    bodies = np.unique(patch.bodies)
-    bodies = bodies[model.movable[bodies]]
+    if bodies is None:
+        bodies = moving_bodies(model, patch)
     reach = model.size[bodies]
     speed = np.linalg.norm(states[bodies, 7:10], axis=1)
     speed += reach * np.linalg.norm(states[bodies, 10:13], axis=1)
-    if np.any(speed > REST_SPEED):
+    if np.any(speed > REST_SPEED) or model.scene.force_functions:
         return False
     bearing = spread_contacts(patch)
-    jacobian, inverse_mass, _, _ = contact_jacobian(model, patch.chosen(bearing), states)
+    jacobian, inverse_mass, _, _ = contact_jacobian(model, patch.chosen(bearing), states, bodies)
     scale = np.stack([np.ones(len(bodies)), reach], axis=1).repeat(3, axis=1).ravel()
-    pull = np.tile(np.concatenate([model.gravity, np.zeros(3)]), len(bodies))
+    if model.articulation.is_empty:
+        pull = np.tile(np.concatenate([model.gravity, np.zeros(3)]), len(bodies))
+    else:
+        pull = model.articulation.pull(model, bodies, states)
     push = scale[:, None] * (inverse_mass @ jacobian.T)
     left = np.abs(cone_forces(push, -scale * pull, friction[bearing])[1]).max(initial=0.0)
     return bool(left <= REST_ACCELERATION * (float(np.linalg.norm(model.gravity)) or 1.0))

@@ -5,6 +5,7 @@ import itertools
 import math
 from collections import deque
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,26 @@ from ..bodies import Material, Scene
 from ..impact_laws import AnitescuPotra, ImpactLaw, ImpactProblem
 from ..progress import ProgressBar
 from . import kernels
-from .collision import contact_jacobian, contact_patch, overlap, pair_gap, pair_size
-from .event import ContactPatch, Event, EventKind
+from .collision import (
+    contact_jacobian,
+    contact_patch,
+    limit_contacts,
+    moving_bodies,
+    overlap,
+    pair_gap,
+    pair_size,
+)
+from .event import ContactPatch, Event, EventKind, Feature
 from .held_contacts import features_at, held_features
 from .lasting_contact import (
     ContactForceError,
+    ContactMode,
     ContactMotion,
     ContactSet,
+    ForceFunctionError,
     contact_mode,
+    first_limit,
+    free_mode,
     hold_closed,
     slip_now,
     stopped,
@@ -39,6 +52,7 @@ from .tolerances import (
     CHATTER_SLIP,
     CHATTER_TIME,
     CONTACT_GAP,
+    JOINT_START,
     LASTING_SPEED,
     OVERLAP,
     REMAINING_APPROACH,
@@ -99,6 +113,7 @@ class Simulator:
         self._predictions = Predictions(self._motions)
         self._refuse_overlap()
         self._remark_ignored_properties()
+        self._refuse_loose_joints()
         for body, state in enumerate(self._motions.states):
             self._start_piece(body, state, self._free_motion(body, state))
         self._recorder = None
@@ -191,21 +206,21 @@ class Simulator:
         elif self._predictions.is_sensor(pair):
             self._notice(pair)
         else:
-            self._impact(pair)
+            self._impact({pair}, set(pair))
         if self._recorder:  # only now is the motion after the event known
             self._recorder.event_added()
 
-    def _impact(self, pair: Pair) -> None:
-        """Everything that touches now, through the law, into new motion."""
-        patch, touched = self._patch_around(pair)
+    def _impact(self, pairs: set[Pair], bodies: set[int]) -> None:
+        """Everything that touches these pairs and bodies now, through the law, into new motion."""
+        patch, touched = self._patch_around(pairs, bodies)
         states = self._motions.states
-        jacobian, inverse_mass, velocity, bodies = contact_jacobian(self.model, patch, states)
+        jacobian, inverse_mass, velocity, moving = contact_jacobian(self.model, patch, states)
         if (jacobian @ velocity)[0::3].min() >= -APPROACH_SPEED:  # rounding brought them here: no impact
-            self._settle({int(b) for b in bodies} | touched)
+            self._settle({int(b) for b in moving} | touched)
             return
         problem = self._problem(patch, jacobian, inverse_mass, velocity)
         outcome = self.law.resolve(problem, self._rng)
-        self._set_velocity(bodies, problem.generalized_velocity(outcome))
+        self._set_velocity(moving, problem.generalized_velocity(outcome))
         note, closing = self._accumulation(patch)
         self._add_event(Event(self.time, EventKind.IMPACT, patch, problem, outcome, note))
         if not outcome.resolved:
@@ -215,7 +230,7 @@ class Simulator:
             return
         if closing is not None:
             touched |= {body for body in closing.bodies.ravel().tolist() if self.model.movable[body]}
-        self._settle({int(b) for b in bodies} | touched, closing)
+        self._settle({int(b) for b in moving} | touched, closing)
 
     def _notice(self, pair: Pair) -> None:
         """A sensor and a body begin to overlap."""
@@ -230,16 +245,19 @@ class Simulator:
         islands = {id(island): island for b in sorted(due) if (island := self._motions[b].island)}
         changed: set[int] = set()
         continued: set[int] = set()
+        at_limit: set[int] = set()
         for island in islands.values():
             assert island.motion is not None  # what rests does not end
             members = set(island.bodies.tolist())
             present = {b for b in members if self._motions[b].island is island}
             due |= present
-            if present != members:  # an impact has taken some of its bodies out of it
+            if island.reaches_limit and present == members:
+                at_limit |= members
+            elif present != members:  # an impact has taken some of its bodies out of it
                 changed |= present
                 due -= present
                 continue
-            if island.change is not None:
+            elif island.change is not None:
                 self._count_change(members)
                 self._add_event(
                     Event(self.time, island.change, island.motion.mode.contacts.patch, None, None)
@@ -252,6 +270,9 @@ class Simulator:
                     self._continue_island(island)
                 except ContactForceError:  # forces have grown beyond all bounds: perhaps an impulse helps
                     changed |= members
+                except ForceFunctionError as error:
+                    self._fail(RunStatus.FORCE_FAILED, str(error))
+                    return
                 else:
                     continued |= members
             due -= members
@@ -261,6 +282,8 @@ class Simulator:
         self._predictions.changed(due | continued, self.time)
         if changed:
             self._settle(changed)
+        if at_limit:
+            self._impact(set(), at_limit)
 
     def _count_change(self, members: set[int]) -> None:
         for body in members:
@@ -273,25 +296,28 @@ class Simulator:
 
     # -- impact problem ------------------------------------------------------------------------------------
 
-    def _patch_around(self, pair: Pair) -> tuple[ContactPatch, set[int]]:
-        """All contacts connected to a pair through movable bodies that touch, in the order of the pairs."""
-        self._motions.bring(pair, self.time)
-        found, touched = self._connected(pair, {pair}, self._touching_pairs)
-        return self._joined_contacts(found), touched
+    def _patch_around(self, pairs: set[Pair], bodies: set[int]) -> tuple[ContactPatch, set[int]]:
+        """All contacts connected to pairs and bodies through movable bodies that touch or are joined, in the order
+        of the pairs; limits of joints after them. And these bodies."""
+        found, touched = self._connected(bodies, pairs, self._touching_pairs)
+        self._motions.bring(bodies | touched, self.time)
+        parts = [self._contacts_of(pair) for pair in sorted(found, key=pair_order)]
+        limits = limit_contacts(self.model, touched, self._motions.states)
+        return ContactPatch.joined([*parts, limits]), touched
 
     def _connected(
         self, bodies: Iterable[int], pairs: set[Pair], pairs_of: Callable[[int], Iterable[Pair]]
     ) -> tuple[set[Pair], set[int]]:
         """Pairs connected to these bodies and pairs through movable bodies, of which `pairs_of` tells the pairs of
         one; and these movable bodies."""
-        movable = self.model.movable
+        movable, moving_with = self.model.movable, self.model.articulation.moving_with
         found, members = set(pairs), set()
-        frontier = {body for body in bodies if movable[body]}
+        frontier = moving_with(body for body in bodies if movable[body])
         while frontier:
             members |= frontier
             new = {pair for body in frontier for pair in pairs_of(body)} - found
             found |= new
-            frontier = {body for pair in new for body in pair if movable[body]} - members
+            frontier = moving_with(body for pair in new for body in pair if movable[body]) - members
         return found, members
 
     def _touching_pairs(self, body: int) -> list[Pair]:
@@ -315,13 +341,15 @@ class Simulator:
             self._contacts[pair] = contact_patch(self.model, [pair], self._motions.states)
         return self._contacts[pair]
 
-    def _joined_contacts(self, pairs: set[Pair]) -> ContactPatch:
-        parts = [self._contacts_of(pair) for pair in sorted(pairs, key=pair_order)]
-        return parts[0] if len(parts) == 1 else ContactPatch.joined(parts)
-
     def _pair_coefficients(self, patch: ContactPatch) -> tuple[Array, Array]:
         materials = [self._pair_material((int(a), int(b))) for a, b in patch.bodies]
-        return np.array([m.friction for m in materials]), np.array([m.restitution for m in materials])
+        friction = np.array([m.friction for m in materials])
+        restitution = np.array([m.restitution for m in materials])
+        if not self.model.articulation.is_empty:
+            limits = patch.feature[:, 0] == Feature.LIMIT
+            friction[limits] = 0.0
+            restitution[limits] = self.model.articulation.limit_restitution[patch.feature_index[limits, 0]]
+        return friction, restitution
 
     def _pair_material(self, pair: Pair) -> Material:
         if pair not in self._material:
@@ -332,13 +360,14 @@ class Simulator:
         self, patch: ContactPatch, jacobian: Array, inverse_mass: Array, velocity: Array
     ) -> ImpactProblem:
         friction, restitution = self._pair_coefficients(patch)
+        dim = 3 if self.model.scene.plane is None else 2
         return ImpactProblem.from_generalized(
             None,
-            jacobian,
+            jacobian.reshape(len(patch), 3, -1)[:, :dim].reshape(dim * len(patch), -1),
             velocity,
             friction=friction,
             restitution=restitution,
-            dim=3,
+            dim=dim,
             inverse_mass=inverse_mass,
         )
 
@@ -354,54 +383,67 @@ class Simulator:
         """Recognise bounces that follow ever faster, and sum the rest of their infinite sequence.
 
         Bounces of a pair whose intervals shrink by the ratio r end after d r/(1 - r), d being the last
-        interval. Once they stay below ACCUMULATION_EXCURSION the contact is closed for good.
+        interval. Once they stay below ACCUMULATION_EXCURSION the contact is closed for good. Limits of joints are
+        treated as pairs are.
         """
         states = self._motions.states
-        accumulated: list[Pair] = []
+        accumulated: set[int] = set()
         slow = math.inf
         remaining = 0.0
-        for pair in sorted({(int(a), int(b)) for a, b in patch.bodies}):
-            past = self._history.setdefault(pair, deque(maxlen=ACCUMULATION_IMPACTS + 1))
-            chosen = (patch.bodies == pair).all(axis=1)
-            past.append((self.time, self._in_body_axes(pair[0], patch.point[chosen], states)))
-            if len(past) <= ACCUMULATION_IMPACTS:
-                continue
-            intervals = np.diff(np.array([when for when, _ in past]))
-            if not intervals.any():
+        limits = patch.feature[:, 0] == Feature.LIMIT
+        for pair in sorted({(int(a), int(b)) for a, b in patch.bodies[~limits]}):
+            chosen = (patch.bodies == pair).all(axis=1) & ~limits
+            places = self._in_body_axes(pair[0], patch.point[chosen], states)
+            past = self._past(pair, places)
+            if not _repeats(past):
                 continue
             points = np.concatenate([where for _, where in past])
             speed = self._normal_speed(pair, points, patch.normal[chosen][0], states)
-            limit = 8 * ACCUMULATION_EXCURSION * pair_size(self.model, pair) / intervals.max()
-            if speed > limit:
+            limit, rest = _end_of_bounces(past, pair_size(self.model, pair))
+            if speed <= limit:
+                slow, remaining = min(slow, limit), max(remaining, rest)
+                accumulated.update(pair)
+        for number in patch.feature_index[limits, 0].tolist():
+            bodies, size = self.model.articulation.at_limit(self.model, number)
+            past = self._past((-1, number), np.zeros(0))
+            if not _repeats(past):
                 continue
-            slow = min(slow, limit)
-            accumulated.append(pair)
-            ratio, earlier = (
-                intervals[-1] / max(intervals[-2], 1e-300),
-                intervals[-2] / max(intervals[-3], 1e-300),
-            )
-            if ratio < 1.0 and abs(ratio - earlier) <= 1e-3 * ratio:
-                remaining = max(remaining, intervals[-1] * ratio / (1.0 - ratio))
+            _, rate, _ = self.model.articulation.limit_rows(self.model, bodies, states, [number])
+            limit, rest = _end_of_bounces(past, size)
+            if abs(rate[0]) <= limit:
+                slow, remaining = min(slow, limit), max(remaining, rest)
+                accumulated.update(bodies.tolist())
         if not accumulated:
             return "", None
-        closing = contact_patch(
-            self.model, self._nearly_touching(accumulated), states, 2 * ACCUMULATION_EXCURSION
+        pairs, bodies_near = self._nearly_touching(accumulated)
+        closing = ContactPatch.joined(
+            [
+                contact_patch(self.model, pairs, states, 2 * ACCUMULATION_EXCURSION),
+                limit_contacts(self.model, bodies_near, states, 2 * ACCUMULATION_EXCURSION),
+            ]
         )
-        for pair in {(int(a), int(b)) for a, b in closing.bodies}:
+        for pair in pairs:
             self._history.pop(pair, None)
+        for number in closing.feature_index[closing.feature[:, 0] == Feature.LIMIT, 0].tolist():
+            self._history.pop((-1, number), None)
         if not self._close_for_good(closing, slow):
             return "", None
         self._accumulated_at = float(self.time + remaining)
         note = f"infinitely many impacts accumulate at t = {self._accumulated_at!r} s"
         return note, closing
 
-    def _nearly_touching(self, pairs: list[Pair]) -> list[Pair]:
-        """Pairs, and all within the excursion of bounces that end, connected to them through movable bodies."""
-        bodies = {body for pair in pairs for body in pair}
-        found, _ = self._connected(
-            bodies, set(pairs), lambda body: self._pairs_within(body, 2 * ACCUMULATION_EXCURSION)
+    def _past(self, key: Pair, places: Array) -> deque[tuple[float, Array]]:
+        """Times and places (in body axes) of the last impacts of a pair or of the limit (-1, number), with this."""
+        past = self._history.setdefault(key, deque(maxlen=ACCUMULATION_IMPACTS + 1))
+        past.append((self.time, places))
+        return past
+
+    def _nearly_touching(self, bodies: set[int]) -> tuple[list[Pair], set[int]]:
+        """Pairs within the excursion of bounces that end, connected to bodies through movable ones; and these."""
+        found, members = self._connected(
+            bodies, set(), lambda body: self._pairs_within(body, 2 * ACCUMULATION_EXCURSION)
         )
-        return sorted(found, key=pair_order)
+        return sorted(found, key=pair_order), members
 
     def _close_for_good(self, closing: ContactPatch, slow: float) -> bool:
         """Go to the limit of an accumulation: `slow` contacts closed without normal velocity, nearest in energy.
@@ -412,7 +454,7 @@ class Simulator:
         """
         states = self._motions.states
         jacobian, inverse_mass, velocity, moving = contact_jacobian(self.model, closing, states)
-        before = states[moving]
+        before, energy = states[moving], self.model.energy_of(moving, states)
         speeds = np.abs(jacobian @ velocity).reshape(-1, 3)
         friction, _ = self._pair_coefficients(closing)
         closes = speeds[:, 0] <= slow
@@ -430,6 +472,8 @@ class Simulator:
                 return False
             self._set_velocity(moving, problem.generalized_velocity(outcome))
         states[moving] = closed_gaps(self.model, closing, closes, states)[moving]
+        change = self.model.energy_of(moving, states) - energy
+        self.trajectory.works.add_jump(self.time, "closing", change)
         self._touching.clear()
         self._contacts.clear()
         return True
@@ -449,18 +493,23 @@ class Simulator:
 
     def _settle(self, bodies: set[int], closing: ContactPatch | None = None) -> None:
         """New motion of bodies from their states now: in contact where contacts press, else in free flight."""
+        bodies = self.model.articulation.moving_with(bodies)
         states = self._motions.bring(bodies, self.time)
         free = set(bodies)
-        for patch in self._islands(bodies, closing):
-            try:
-                members = self._start_island(patch)
-            except ContactForceError as error:
-                if not self._impact_without_collision(patch):
-                    self._fail(RunStatus.CONTACT_FAILED, str(error))
-                    return
-                members = self._start_island(patch)
-            free -= members
-            bodies = bodies | members
+        try:
+            for patch in self._islands(bodies, closing):
+                members = self._started(patch)
+                free -= members
+                bodies = bodies | members
+            for group in self.model.articulation.groups_among(free):
+                self._start_group(group)
+                free -= set(group.tolist())
+        except ContactForceError as error:
+            self._fail(RunStatus.CONTACT_FAILED, str(error))
+            return
+        except ForceFunctionError as error:
+            self._fail(RunStatus.FORCE_FAILED, str(error))
+            return
         for body in sorted(free):
             self._start_piece(body, states[body], self._free_motion(body, states[body]))
         self._predictions.changed(bodies, self.time)
@@ -481,8 +530,28 @@ class Simulator:
         self._add_event(Event(self.time, EventKind.IMPACT, patch, problem, outcome, note))
         return True
 
+    def _started(self, patch: ContactPatch) -> set[int]:
+        """What `_start_island` starts; energy that goes with what it stops is noted."""
+        bodies, states, works = moving_bodies(self.model, patch), self._motions.states, self.trajectory.works
+        before, known = self.model.energy_of(bodies, states), len(works.jumps)
+        members = self._start_island(patch)
+        change = self.model.energy_of(bodies, states) - before
+        works.add_jump(self.time, "closing", change - sum(energy for *_, energy in works.jumps[known:]))
+        return members
+
     def _start_island(self, patch: ContactPatch) -> set[int]:
-        """Let bodies that touch rest or move in contact from now on; those that do so, which may be none."""
+        """Let bodies that touch rest or move in contact from now on; those that do so, which may be none.
+
+        Where no contact forces exist, the law is asked for an impulse first.
+        """
+        try:
+            return self._start_in_contact(patch)
+        except ContactForceError:
+            if not self._impact_without_collision(patch):
+                raise
+            return self._start_in_contact(patch)
+
+    def _start_in_contact(self, patch: ContactPatch) -> set[int]:
         states = self._motions.states
         apart = self._speeds_apart(patch)
         lasts = apart <= LASTING_SPEED
@@ -493,7 +562,7 @@ class Simulator:
             friction, _ = self._pair_coefficients(lasting)
             if is_at_rest(self.model, lasting, friction, states):
                 return self._stand_still(lasting)
-            contacts = ContactSet.of_patch(self.model, lasting, friction, states)
+            contacts = ContactSet.of_patch(self.model, lasting, friction, states, self.time)
             bodies = contacts.bodies
             slow = CHATTER_SLIP if self._chatters(bodies.tolist()) else SLIP_SPEED
             states[bodies] = stopped(contacts, states[bodies], slow)
@@ -508,20 +577,40 @@ class Simulator:
         mode = contact_mode(contacts, states[bodies])
         if mode is None:
             return set()
+        self._begin_island(mode)
+        return set(bodies.tolist())
+
+    def _start_group(self, bodies: NDArray[np.int64]) -> None:
+        """Let bodies that always move together, and that nothing holds in contact, rest or move from now on."""
+        states = self._motions.states
+        nothing = contact_patch(self.model, [], states)
+        if is_at_rest(self.model, nothing, np.zeros(0), states, bodies):
+            self._stand_still(nothing, bodies)
+            return
+        contacts = ContactSet.of_patch(self.model, nothing, np.zeros(0), states, self.time, bodies)
+        self._begin_island(free_mode(contacts))
+
+    def _begin_island(self, mode: ContactMode) -> None:
+        """Let bodies move in a mode from now on."""
+        bodies = mode.contacts.bodies
         island = Island(bodies, mode.held, ContactMotion(mode), self._next_span[bodies].min())
         self._hold(island)
         self._continue_island(island)
-        return set(bodies.tolist())
 
     def _speeds_apart(self, patch: ContactPatch) -> Array:
         """Speed [m/s] along the normal with which each contact opens."""
         states = self._motions.states
-        return np.array(
+        speeds = np.array(
             [
                 _speed_apart(states[a], states[b], point, normal)
                 for (a, b), point, normal in zip(patch.bodies, patch.point, patch.normal, strict=True)
             ]
         )
+        limits = np.flatnonzero(patch.feature[:, 0] == Feature.LIMIT)
+        if len(limits):
+            bodies, which = moving_bodies(self.model, patch), patch.feature_index[limits, 0]
+            speeds[limits] = self.model.articulation.limit_rows(self.model, bodies, states, which)[1]
+        return speeds
 
     def _islands(self, bodies: set[int], closing: ContactPatch | None) -> list[ContactPatch]:
         """Touching contacts, slightly open ones too where bounces end now, a patch for all that are connected."""
@@ -548,13 +637,14 @@ class Simulator:
                 else self._contacts_of(pair)
                 for pair in sorted(found, key=pair_order)
             ]
-            if parts:
-                patches.append(ContactPatch.joined(parts))
+            limits = limit_contacts(self.model, members, self._motions.states)
+            if parts or len(limits):
+                patches.append(ContactPatch.joined([*parts, limits]))
         return patches
 
     def _hold(self, island: Island) -> None:
         """Features whose gaps the contact mode keeps at zero are not looked for as impacts."""
-        patch = island.held
+        patch = island.held.chosen(island.held.feature[:, 0] != Feature.LIMIT)
         for pair in sorted({(int(a), int(b)) for a, b in patch.bodies}):
             part = patch.chosen((patch.bodies == pair).all(axis=1))
             if self.model.planes[pair[1]] is not None:
@@ -565,10 +655,9 @@ class Simulator:
             else:
                 island.held_features[pair] = held_features(self.model, part, self._motions.states)
 
-    def _stand_still(self, patch: ContactPatch) -> set[int]:
-        """Let the bodies of a patch rest where they are; those bodies."""
-        bodies = np.unique(patch.bodies)
-        island = Island(bodies[self.model.movable[bodies]], patch)
+    def _stand_still(self, patch: ContactPatch, bodies: NDArray[np.int64] | None = None) -> set[int]:
+        """Let the bodies of a patch, or these, rest where they are; those bodies."""
+        island = Island(moving_bodies(self.model, patch) if bodies is None else bodies, patch)
         self._hold(island)
         states = self._motions.states
         states[island.bodies, 7:13] = 0.0
@@ -587,14 +676,25 @@ class Simulator:
         packed = hold_closed(mode, self._motions.bring(island.bodies.tolist(), self.time)[island.bodies])
         self._touching.clear()
         self._contacts.clear()
+        mode = replace(mode, contacts=mode.contacts.at(self.time, packed))
         island.motion = ContactMotion(slip_now(mode, packed))
         step = island.motion.step(packed, _LONGEST_PIECE, island.next_span)
         island.next_span = step.next_span
         self._next_span[island.bodies] = step.next_span
         span, island.change = step.span, step.change
+        island.reaches_limit = False
+        if len(self.model.articulation.limit_joint):
+            reached, _ = first_limit(mode.contacts, step.coefficients, span, self._limits_held(island))
+            if reached < math.inf:
+                span, island.change, island.reaches_limit = reached, None, True
         stays = self._features_stay(island, step.coefficients, packed, span)
         if stays < span:
             span, island.change, island.leaves = stays, None, True
+            island.reaches_limit = False
+        works = self.trajectory.works
+        if island.work is not None:
+            works.cut(island.work, self.time)
+        island.work = None if step.work is None else works.add_piece(self.time, self.time + span, step.work)
         for row, body in enumerate(island.bodies.tolist()):
             coefficients = step.coefficients[row]
             bounds = kernels.motion_bounds(
@@ -602,6 +702,12 @@ class Simulator:
             )
             motion = Motion(self.time, self.time + span, coefficients, bounds, island)
             self._start_piece(body, packed[row], motion)
+
+    def _limits_held(self, island: Island) -> NDArray[np.bool_]:
+        """Which limits of joints the mode of an island keeps at zero."""
+        held = np.zeros(len(self.model.articulation.limit_joint), dtype=bool)
+        held[island.held.feature_index[island.held.feature[:, 0] == Feature.LIMIT, 0]] = True
+        return held
 
     def _features_stay(self, island: Island, coefficients: Array, packed: Array, span: float) -> float:
         """How long, at most `span` [s], all features that a step of an island holds together stay so."""
@@ -641,6 +747,9 @@ class Simulator:
         return Motion(self.time, self.time + span, coefficients, bounds)
 
     def _start_piece(self, body: int, state: Array, motion: Motion) -> None:
+        before = self._motions.island_of(body)
+        if before is not None and before is not motion.island and before.work is not None:
+            self.trajectory.works.cut(before.work, self.time)
         self._motions.begin(body, state, motion)
         self._record_piece(body, state)
 
@@ -725,6 +834,8 @@ class Simulator:
 
     def _add_event(self, event: Event) -> None:
         self.trajectory.add_event(event)
+        if event.outcome is not None:
+            self.trajectory.works.add_jump(self.time, "impacts", event.outcome.energy_change)
         self.trajectory.end_time = self.time
 
     def _refuse_overlap(self) -> None:
@@ -741,6 +852,20 @@ class Simulator:
                 raise ValueError(
                     f"position: bodies {first!r} and {second!r} overlap by {depth:.6g} m at the start; "
                     "move them apart, or let scene.resolve_overlaps() do it"
+                )
+
+    def _refuse_loose_joints(self) -> None:
+        """ValueError where bodies are not as their joints want them, or move as these do not allow."""
+        scene, articulation = self.model.scene, self.model.articulation
+        rate, value = articulation.violations(self.model, self._motions.states)
+        for off, unit, word in ((value, "m or rad", "are"), (rate, "m/s or rad/s", "move")):
+            if np.abs(off).max(initial=0.0) > JOINT_START:
+                row = int(np.abs(off).argmax())
+                joint = scene.joints[articulation.joint_of_row[row]]
+                base = "the world" if joint.base < 0 else repr(scene.bodies[joint.base].name)
+                raise ValueError(
+                    f"joint {joint.name!r}: at the start, bodies {scene.bodies[joint.body].name!r} and {base} "
+                    f"{word} not as it allows, by {abs(off[row]):.3g} {unit}"
                 )
 
     def _remark_ignored_properties(self) -> None:
@@ -768,6 +893,24 @@ class Simulator:
             pairs = itertools.combinations([k for members in kinds.values() for k in members[:2]], 2)
         movable = self.model.movable
         return [scene.pair_material(i, j) for i, j in pairs if movable[i] or movable[j]]
+
+
+def _repeats(past: deque[tuple[float, Array]]) -> bool:
+    """Whether enough impacts followed each other to tell how they go on, not all at one time."""
+    return len(past) > ACCUMULATION_IMPACTS and past[-1][0] > past[0][0]
+
+
+def _end_of_bounces(past: deque[tuple[float, Array]], size: float) -> tuple[float, float]:
+    """Speed at most which bounces stay below ACCUMULATION_EXCURSION times a size, and how long [s] the rest lasts.
+
+    Bounces whose intervals shrink by the ratio r end after d r/(1 - r), d being the last interval.
+    """
+    intervals = np.diff(np.array([when for when, _ in past]))
+    limit = 8 * ACCUMULATION_EXCURSION * size / intervals.max()
+    ratio = intervals[-1] / max(intervals[-2], 1e-300)
+    earlier = intervals[-2] / max(intervals[-3], 1e-300)
+    shrinks = ratio < 1.0 and abs(ratio - earlier) <= 1e-3 * ratio
+    return limit, float(intervals[-1] * ratio / (1.0 - ratio)) if shrinks else 0.0
 
 
 def _speed_apart(first: Array, second: Array, point: Array, normal: Array) -> float:

@@ -6,27 +6,20 @@ orientation is the unit quaternion (w, x, y, z) that turns body axes into world 
 """
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..bodies import Body, HalfSpace, Mesh, Scene
+from ..bodies.rotation import rotation_matrices
+from .articulation import Articulation
 from .collision_shape import CollisionShape, collision_shape
 from .feature_mesh import FeatureMesh, feature_mesh
+from .tolerances import PLANE_SPEED
 
 Array = NDArray[np.float64]
-
-
-def rotation_matrices(orientation: Array) -> Array:
-    """Rotation matrices (..., 3, 3) body to world of unit quaternions (..., 4)."""
-    w, x, y, z = np.moveaxis(np.asarray(orientation, dtype=float), -1, 0)
-    rows = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ]
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,13 +46,20 @@ class State:
         spin = np.einsum("...ij,...j->...i", rotation, packed[..., 10:13])
         return cls(time, packed[..., 0:3].copy(), packed[..., 3:7].copy(), packed[..., 7:10].copy(), spin)
 
+    def packed(self) -> Array:
+        """Packed rows (..., n, 13), whose angular velocity is in body axes."""
+        rotation = rotation_matrices(self.orientation)
+        spin = np.einsum("...ji,...j->...i", rotation, self.angular_velocity)
+        return np.concatenate([self.position, self.orientation, self.velocity, spin], axis=-1)
+
 
 @dataclass(frozen=True, eq=False)
 class Model:
     """What the engine needs of a scene and never changes during a run.
 
-    mass, inverse_mass (n,); inertia, inverse_inertia (n, 3, 3) in body axes about the centre of mass, zero
-    inverse for fixed bodies; size (n,) [m] is the length that tolerances of a body scale with.
+    mass (n,); inverse_mass (n, 3, 3), world axes; inertia, inverse_inertia (n, 3, 3), body axes, about the centre
+    of mass; the inverses are zero for fixed bodies, and have no parts out of the plane where motion is planar. drag
+    (n, 3), see `Scene.drag`. size (n,) [m] is the length that tolerances of a body scale with.
     """
 
     scene: Scene
@@ -74,6 +74,8 @@ class Model:
     planes: tuple[tuple[Array, float] | None, ...]
     """Of a half-space: its unit normal and offset [m]."""
     is_mesh: tuple[bool, ...]
+    drag: Array
+    articulation: Articulation
     _surfaces: dict[int, FeatureMesh] = field(default_factory=dict)
 
     def surface(self, body: int) -> FeatureMesh:
@@ -95,16 +97,16 @@ class Model:
         bodies = scene.bodies
         n = len(bodies)
         movable = np.array([not body.fixed for body in bodies], dtype=bool)
-        mass, inverse_mass = np.full(n, np.inf), np.zeros(n)
+        mass, inverse_mass = np.full(n, np.inf), np.zeros((n, 3, 3))
         inertia, inverse_inertia = np.zeros((n, 3, 3)), np.zeros((n, 3, 3))
         size = np.ones(n)
         shapes: list[CollisionShape | None] = []
         planes: list[tuple[Array, float] | None] = []
         for index, body in enumerate(bodies):
             if movable[index]:
-                mass[index], inverse_mass[index] = body.mass, 1.0 / body.mass
+                mass[index] = body.mass
                 inertia[index] = body.inertia
-                inverse_inertia[index] = np.linalg.inv(body.inertia)
+                inverse_mass[index], inverse_inertia[index] = _inverses(body, scene.plane)
             if isinstance(body.shape, HalfSpace):
                 planes.append(plane_of(body.shape, body))
                 shapes.append(None)
@@ -112,9 +114,12 @@ class Model:
                 planes.append(None)
                 shapes.append(collision_shape(body.shape))
                 size[index] = body.shape.bounding_radius
+        gravity = np.array(scene.gravity)
+        if scene.plane is not None:
+            gravity -= (gravity @ scene.plane) * scene.plane
         return cls(
             scene,
-            np.array(scene.gravity),
+            gravity,
             movable,
             mass,
             inverse_mass,
@@ -124,10 +129,16 @@ class Model:
             tuple(shapes),
             tuple(planes),
             tuple(isinstance(body.shape, Mesh) for body in bodies),
+            scene.drag,
+            Articulation.of_scene(scene),
         )
 
     def initial_states(self) -> Array:
         """Packed states (n, 13) that the scene describes."""
+        return self._initial_states.copy()
+
+    @cached_property
+    def _initial_states(self) -> Array:
         states = np.empty((self.count, 13))
         for row, body in zip(states, self.scene.bodies, strict=True):
             rotation = rotation_matrices(body.orientation)
@@ -137,6 +148,11 @@ class Model:
 
     def energy(self, state: State) -> Any:
         """Kinetic plus gravitational energy [J] of all movable bodies; one number a time."""
+        kinetic, potential = self.energies(state)
+        return kinetic + potential
+
+    def energies(self, state: State) -> tuple[Any, Any]:
+        """Kinetic and gravitational energy [J] of all movable bodies; one number a time each."""
         rotation = rotation_matrices(state.orientation)
         spin = np.einsum("...ji,...j->...i", rotation, state.angular_velocity)
         which = self.movable
@@ -145,7 +161,44 @@ class Model:
             "...i,...ij,...j->...", spin[..., which, :], self.inertia[which], spin[..., which, :]
         )
         height = -(state.position[..., which, :] @ self.gravity) * self.mass[which]
-        return np.sum(kinetic + spinning + height, axis=-1)
+        return np.sum(kinetic + spinning, axis=-1), np.sum(height, axis=-1)
+
+    def spring_energy(self, state: State) -> Any:
+        """Energy [J] of the springs in joints; one number a time."""
+        if not len(self.articulation.law):
+            return 0.0 * np.asarray(state.time)
+        packed = state.packed()
+        if packed.ndim == 2:
+            return self.articulation.spring_energy(packed)
+        return np.array([self.articulation.spring_energy(each) for each in packed])
+
+    def energy_of(self, bodies: NDArray[np.int64], states: Array) -> float:
+        """Kinetic plus gravitational energy [J] of movable bodies at packed states (n, 13) of all."""
+        rows, mass = states[bodies], self.mass[bodies]
+        kinetic = 0.5 * mass @ (rows[:, 7:10] ** 2).sum(axis=1) - mass @ (rows[:, :3] @ self.gravity)
+        return float(
+            kinetic + 0.5 * np.einsum("bi,bij,bj->", rows[:, 10:13], self.inertia[bodies], rows[:, 10:13])
+        )
+
+
+def _inverses(body: Body, plane: Array | None) -> tuple[Array, Array]:
+    """Inverse mass (3, 3), world axes, and inverse inertia (3, 3), body axes; ValueError where it moves out
+    of a plane."""
+    if plane is None:
+        return np.eye(3) / body.mass, np.linalg.inv(body.inertia)
+    along = float(plane @ body.velocity)
+    tilting = body.angular_velocity - (plane @ body.angular_velocity) * plane
+    if abs(along) > PLANE_SPEED * np.linalg.norm(body.velocity) or np.linalg.norm(
+        tilting
+    ) > PLANE_SPEED * np.linalg.norm(body.angular_velocity):
+        raise ValueError(
+            f"velocity: expected body {body.name!r} to move in the plane of the scene, got velocity "
+            f"{body.velocity.tolist()} and angular velocity {body.angular_velocity.tolist()}"
+        )
+    axis = rotation_matrices(body.orientation).T @ plane
+    return (np.eye(3) - np.outer(plane, plane)) / body.mass, np.outer(axis, axis) / (
+        axis @ body.inertia @ axis
+    )
 
 
 def plane_of(shape: HalfSpace, body: Body) -> tuple[Array, float]:

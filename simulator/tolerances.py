@@ -79,6 +79,27 @@ FORCE_MARGIN = 1e-9
 FORCE_RANK = 1e-11
 """[of the largest pivot or singular value] Contact forces below it are not determined by the motion."""
 
+JOINT_RANK = 1e-11
+"""[square of the part of a row, of unit length, that others do not bar] Rows of joints below it depend on others.
+Larger: joints of bodies very unlike in mass are lost. Smaller: closed loops are solved for rounding."""
+
+PLANE_SPEED = 1e-12
+"""[of the speed] Velocity out of the plane of a planar scene that is taken for rounding at the start."""
+
+DRIVE_MARGIN = 1e-9
+"""[of the largest force of a drive] How far a drive must ask for more, or less again, to change. Zero: it changes
+for ever at the boundary."""
+
+FORCE_FUNCTION_MATCH = 2e-13
+"""[of the states] Change of a step under new values of a user's force function that counts as none."""
+
+LIMIT_GAP = 1e-13
+"""[m or rad] How far a joint may be beyond its limit without an impact there. Larger: joints leave their range.
+Zero: rounding at a limit that is only touched brings impacts."""
+
+JOINT_START = 1e-9
+"""[m or rad, and a second] Violation of a joint refused in an initial configuration."""
+
 BALANCE_FOUND = 1e-12
 """[of the target] Rest of a search for forces in cones that counts as none."""
 

@@ -11,6 +11,7 @@ from ..bodies import Scene
 from . import kernels
 from .collision import collision_pairs, overlap
 from .event import Event
+from .ledger import EnergyLedger, Works
 from .state import Array, Model, State
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class RunStatus(Enum):
         "contact_failed",
         "Lasting contact could not be continued: lower the friction, or look at the last event.",
     )
+    FORCE_FAILED = "force_failed", "Correct the force function; everything up to this time is recorded."
     UNFINISHED = (
         "unfinished",
         "The run was cut off while it was recorded; everything up to the last flush is here.",
@@ -100,6 +102,7 @@ class Trajectory:
         self.message = ""
         self.rest_time: float | None = None
         self.remarks: list[str] = []
+        self.works = Works()
 
     @property
     def events(self) -> Sequence[Event]:
@@ -150,6 +153,13 @@ class Trajectory:
     def energy(self, t: Any, side: str = "right") -> Any:
         """Kinetic plus gravitational energy [J] at time(s) `t`."""
         return self.model.energy(self.sample(t, side=side))
+
+    def ledger(self, t: Any, side: str = "right") -> EnergyLedger:
+        """Where the energy is at time(s) `t` [s], and what work has been done since the start."""
+        state = self.sample(t, side=side)
+        works = self.works.until(np.atleast_1d(np.asarray(t, dtype=float)), side)
+        done = works[0].tolist() if np.ndim(t) == 0 else works.T
+        return EnergyLedger(t, *self.model.energies(state), self.model.spring_energy(state), *done)
 
     def largest_overlap(self, samples: int = 200) -> float:
         """Deepest overlap [m] of any pair at `samples` even times and every event, 0 where none overlaps."""

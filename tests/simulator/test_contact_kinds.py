@@ -97,7 +97,7 @@ def check_rates(model, patch, rng):
     """Gap, velocity and acceleration of one contact against finite differences, from random states."""
     states = random_states(rng, 2)
     states[~model.movable, 7:13] = 0.0
-    contacts = ContactSet.of_patch(model, patch, np.zeros(1), states)
+    contacts = ContactSet.of_patch(model, patch, np.zeros(1), states, 0.0)
     states = states[contacts.bodies]
     acceleration = rng.normal(size=(len(states), 6))
     J, bias, u, gap = contacts.rows(states)
@@ -173,7 +173,7 @@ class Course:
 
 def course(model, patch, states, friction, span, largest=0.02):
     """Move the first body of a model in contact for `span` [s]; gaps are never pulled back to zero here."""
-    contacts = ContactSet.of_patch(model, patch, np.full(len(patch), friction), states)
+    contacts = ContactSet.of_patch(model, patch, np.full(len(patch), friction), states, 0.0)
     assert list(contacts.bodies) == [0]
     packed = states[contacts.bodies]
     mode = contact_mode(contacts, packed)

@@ -1,0 +1,31 @@
+"""Quaternions (w, x, y, z) and the rotations they stand for."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+
+def rotation_matrices(orientation: Array) -> Array:
+    """Rotation matrices (..., 3, 3) body to world of unit quaternions (..., 4)."""
+    w, x, y, z = np.moveaxis(np.asarray(orientation, dtype=float), -1, 0)
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def quaternion_product(first: Array, second: Array) -> Array:
+    """Product (4,) of two quaternions: the turn of the second, then that of the first."""
+    w, x, y, z = first
+    a, b, c, d = second
+    return np.array(
+        [
+            w * a - x * b - y * c - z * d,
+            w * b + x * a + y * d - z * c,
+            w * c - x * d + y * a + z * b,
+            w * d + x * c - y * b + z * a,
+        ]
+    )
