@@ -3,7 +3,7 @@ read them."""
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -92,6 +92,7 @@ class Articulation:
     limits, limit_joint, limit_restitution : rows that must not become negative, one for each end of a range
     forces, law : rows along which springs, dampers and drives act, and how (k, 7), see `System.force_law`
     largest, force_joint : (k,), at most this much force; of which joint
+    coordinates, coordinate_joint : the coordinate of every joint that has one; of which joint
     """
 
     groups: tuple[NDArray[np.int64], ...]
@@ -105,6 +106,8 @@ class Articulation:
     law: Array
     largest: Array
     force_joint: NDArray[np.int64]
+    coordinates: Rows
+    coordinate_joint: NDArray[np.int64]
     _systems: dict[tuple[int, ...], tuple[System, Array]] = field(default_factory=dict)
 
     @classmethod
@@ -138,6 +141,7 @@ class Articulation:
                 law.append(_law_of(drive))
                 largest.append(drive.limit)
                 force_joint.append(k)
+        coordinates = [(joint, joint.coordinate) for joint in scene.joints if joint.coordinate is not None]
         groups, group_of = _groups(scene)
         whole = np.dtype(np.int64)
         return cls(
@@ -152,6 +156,8 @@ class Articulation:
             np.array(law, dtype=float).reshape(-1, 7),
             np.array(largest, dtype=float),
             np.array(force_joint, dtype=whole),
+            Rows.of(scene, [(joint, row, 0.0, 1.0) for joint, row in coordinates]),
+            np.array([scene.joint_index(joint) for joint, _ in coordinates], dtype=whole),
         )
 
     @property
@@ -187,6 +193,31 @@ class Articulation:
         """Rates and values of all rows that joints hold at zero."""
         _, _, rate, value = joint_rows(states, self.held.ends, self.held.geometry)
         return rate, value
+
+    def coordinate(self, joint: int, states: Array) -> tuple[float, float]:
+        """Coordinate and rate of a joint, by number, at states (n, 13) of all bodies; ValueError if it has none."""
+        which = np.flatnonzero(self.coordinate_joint == joint)
+        if not len(which):
+            raise ValueError(f"joint: expected one with a coordinate, as a hinge has, got number {joint}")
+        rows = self.coordinates
+        _, _, rate, value = joint_rows(states, rows.ends[which], rows.geometry[which])
+        return float(value[0]), float(rate[0])
+
+    def with_drive(self, joint: int, drive: Drive) -> "Articulation":
+        """The same with another drive in a joint, by number; ValueError for one that has none."""
+        which = np.flatnonzero((self.force_joint == joint) & (self.law[:, 6] != 0.0))
+        if not isinstance(drive, Drive):
+            raise TypeError(f"drive: expected a Drive, got {type(drive).__name__}")
+        if not len(which):
+            raise ValueError("joint: expected one that has a drive from the start, got one without")
+        law, largest = self.law.copy(), self.largest.copy()
+        law[which], largest[which] = _law_of(drive), drive.limit
+        return replace(self, law=law, largest=largest, _systems={})
+
+    def moved_by(self, joint: int) -> list[int]:
+        """The bodies of a joint, by number, that can move."""
+        which = np.flatnonzero(self.coordinate_joint == joint)
+        return [body for body in self.coordinates.ends[which, :2].ravel().tolist() if body >= 0]
 
     def spring_energy(self, states: Array) -> float:
         """Energy [J] of all springs in joints, at states (n, 13) of all bodies."""

@@ -40,6 +40,7 @@ LIMIT = 16
 ALTERNATIONS, NEWTON_STEPS = 3, 20
 CONTINUES, LIFTS_OFF, SLIPS, STICKS = 0, 1, 2, 3
 POWERS = 5
+RELAXATIONS, DIRECTION_STEPS, DIRECTION_TURN = 12, 100, 1e-7
 
 _Floats = NDArray[np.float64]
 _Integers = NDArray[np.int64]
@@ -393,8 +394,8 @@ def free_motion(states, system, applied, J):
 def least_norm_solution(G, b):
     """Solution of G x = b, of least norm and residual where G (n, n) is singular; and whether it is not.
 
-    Elimination with complete pivoting; where a pivot vanishes, the singular values by one-sided Jacobi
-    rotations (Golub & Van Loan, Matrix Computations, section 8.6.3).
+    Elimination with complete pivoting; where a pivot vanishes, reflections from the left with exchanges of
+    columns, then from the right (complete orthogonal factors: Golub & Van Loan, Matrix Computations, 5.4.7).
     """
     n = b.shape[0]
     x = np.zeros(n)
@@ -407,45 +408,85 @@ def least_norm_solution(G, b):
     y = b.copy()
     if eliminate(G.copy(), y, FORCE_RANK * largest):
         return y, True
-    A = G.copy()
-    V = np.zeros((n, n))
-    for i in range(n):
-        V[i, i] = 1.0
-    for _ in range(60):
-        turns = 0
-        for p in range(n - 1):
-            for q in range(p + 1, n):
-                alpha = beta = gamma = 0.0
-                for i in range(n):
-                    alpha += A[i, p] * A[i, p]
-                    beta += A[i, q] * A[i, q]
-                    gamma += A[i, p] * A[i, q]
-                if abs(gamma) <= 1e-15 * np.sqrt(alpha * beta):
-                    continue
-                turns += 1
-                zeta = (beta - alpha) / (2.0 * gamma)
-                t = (1.0 if zeta >= 0.0 else -1.0) / (abs(zeta) + np.sqrt(1.0 + zeta * zeta))
-                cosine = 1.0 / np.sqrt(1.0 + t * t)
-                sine = cosine * t
-                for i in range(n):
-                    A[i, p], A[i, q] = cosine * A[i, p] - sine * A[i, q], sine * A[i, p] + cosine * A[i, q]
-                    V[i, p], V[i, q] = cosine * V[i, p] - sine * V[i, q], sine * V[i, p] + cosine * V[i, q]
-        if turns == 0:
+    A, c = G.copy(), b.copy()
+    order = np.arange(n)
+    v = np.empty(n)
+    rank = 0
+    first = 0.0
+    for k in range(n):
+        best, at = -1.0, k
+        for j in range(k, n):
+            square = 0.0
+            for i in range(k, n):
+                square += A[i, j] * A[i, j]
+            if square > best:
+                best, at = square, j
+        length = np.sqrt(best)
+        if k == 0:
+            first = length
+        if length <= FORCE_RANK * first:
             break
-    largest = 0.0
-    for j in range(n):
-        square = 0.0
+        rank += 1
+        order[k], order[at] = order[at], order[k]
         for i in range(n):
-            square += A[i, j] * A[i, j]
-        y[j] = square
-        largest = max(largest, square)
-    for j in range(n):
-        if y[j] > FORCE_RANK * FORCE_RANK * largest:
+            A[i, k], A[i, at] = A[i, at], A[i, k]
+        # v reflects the rest of column k onto its first entry
+        sign = 1.0 if A[k, k] >= 0.0 else -1.0
+        for i in range(k, n):
+            v[i] = A[i, k]
+        v[k] += sign * length
+        square = 2.0 * length * abs(v[k])
+        for j in range(k, n + 1):
             along = 0.0
-            for i in range(n):
-                along += A[i, j] * b[i]
-            for i in range(n):
-                x[i] += V[i, j] * along / y[j]
+            for i in range(k, n):
+                along += v[i] * (A[i, j] if j < n else c[i])
+            along *= 2.0 / square
+            for i in range(k, n):
+                if j < n:
+                    A[i, j] -= along * v[i]
+                else:
+                    c[i] -= along * v[i]
+    # reflections of columns k and rank to n make the trapezoid a triangle, from the last row up, where each is kept
+    scale = np.zeros(rank)
+    lead = np.zeros(rank)
+    for k in range(rank - 1, -1, -1):
+        rest = 0.0
+        for j in range(rank, n):
+            rest += A[k, j] * A[k, j]
+        if rest == 0.0:
+            continue
+        length = np.sqrt(A[k, k] * A[k, k] + rest)
+        sign = 1.0 if A[k, k] >= 0.0 else -1.0
+        lead[k] = A[k, k] + sign * length
+        scale[k] = 2.0 / (lead[k] * lead[k] + rest)
+        for i in range(k):
+            along = A[i, k] * lead[k]
+            for j in range(rank, n):
+                along += A[i, j] * A[k, j]
+            along *= scale[k]
+            A[i, k] -= along * lead[k]
+            for j in range(rank, n):
+                A[i, j] -= along * A[k, j]
+        A[k, k] = -sign * length
+    for k in range(n):
+        y[k] = 0.0
+    for k in range(rank - 1, -1, -1):
+        y[k] = c[k]
+        for j in range(k + 1, rank):
+            y[k] -= A[k, j] * y[j]
+        y[k] /= A[k, k]
+    for k in range(rank):
+        if scale[k] == 0.0:
+            continue
+        along = y[k] * lead[k]
+        for j in range(rank, n):
+            along += y[j] * A[k, j]
+        along *= scale[k]
+        y[k] -= along * lead[k]
+        for j in range(rank, n):
+            y[j] -= along * A[k, j]
+    for k in range(n):
+        x[order[k]] = y[k]
     return x, False
 
 
@@ -510,6 +551,83 @@ def mode_accelerations(J, rows, bias, u, a, mode):
             force[3 * c + 1] = -friction[c] * force[3 * c] * slip[c, 0]
             force[3 * c + 2] = -friction[c] * force[3 * c] * slip[c, 1]
     return acceleration, force, unique
+
+
+@kernel()
+def slip_accelerations(J, rows, bias, a, mode, direction, which):
+    """Slip accelerations (k, 2) of `which` contacts under friction against these directions of slip (nc, 2)."""
+    trial = Mode(mode.ends, mode.geometry, mode.stick, direction, mode.follows, mode.friction, mode.reference)
+    acceleration, _, _ = mode_accelerations(J, rows, bias, np.zeros(J.shape[0]), a, trial)
+    pull = np.empty((which.shape[0], 2))
+    for k in range(which.shape[0]):
+        for side in range(2):
+            row = 3 * which[k] + 1 + side
+            pull[k, side] = bias[row]
+            for j in range(J.shape[1]):
+                pull[k, side] += J[row, j] * acceleration[j]
+    return pull
+
+
+@kernel()
+def turned_directions(direction, which, turn):
+    """The directions, `which` turned by these small angles."""
+    result = direction.copy()
+    for k in range(which.shape[0]):
+        c = which[k]
+        x, y = direction[c, 0] - turn[k] * direction[c, 1], direction[c, 1] + turn[k] * direction[c, 0]
+        length = np.sqrt(x * x + y * y)
+        result[c, 0], result[c, 1] = x / length, y / length
+    return result
+
+
+@kernel()
+def settled_directions(J, rows, bias, a, mode, which):
+    """Directions of slip (nc, 2) where very slow slip of `which` contacts turns to, and slip accelerations (k, 2).
+
+    The direction of vanishing slip u obeys |u| d(angle)/dt = acceleration across it, so at no slip it has already
+    reached an attracting root of that acceleration: relaxation leads there, Newton's method makes it exact. `mode`
+    has the directions at first, and no contact's friction follows its slip.
+    """
+    count = which.shape[0]
+    direction = mode.direction.copy()
+    opposite = direction.copy()
+    for k in range(count):
+        opposite[which[k]] *= -1.0
+    ahead = slip_accelerations(J, rows, bias, a, mode, direction, which)
+    behind = slip_accelerations(J, rows, bias, a, mode, opposite, which)
+    pull = ahead
+    stiffness = np.empty(count)
+    for k in range(count):
+        sx, sy = ahead[k, 0] + behind[k, 0], ahead[k, 1] + behind[k, 1]
+        dx, dy = ahead[k, 0] - behind[k, 0], ahead[k, 1] - behind[k, 1]
+        stiffness[k] = 0.5 * (np.sqrt(sx * sx + sy * sy) + np.sqrt(dx * dx + dy * dy))
+    off, turn, unit = np.empty(count), np.empty(count), np.zeros(count)
+    slopes = np.empty((count, count))
+    for iteration in range(DIRECTION_STEPS):
+        pull = slip_accelerations(J, rows, bias, a, mode, direction, which)
+        for k in range(count):
+            c = which[k]
+            off[k] = pull[k, 1] * direction[c, 0] - pull[k, 0] * direction[c, 1]
+            turn[k] = off[k] / max(stiffness[k], 1e-300)
+        if iteration >= RELAXATIONS:
+            for i in range(count):
+                unit[i] = DIRECTION_TURN
+                aside = turned_directions(direction, which, unit)
+                unit[i] = 0.0
+                moved = slip_accelerations(J, rows, bias, a, mode, aside, which)
+                for k in range(count):
+                    c = which[k]
+                    across = moved[k, 1] * aside[c, 0] - moved[k, 0] * aside[c, 1]
+                    slopes[k, i] = (across - off[k]) / DIRECTION_TURN
+            turn, _ = least_norm_solution(slopes, -off)
+        largest = 0.0
+        for k in range(count):
+            largest = max(largest, abs(turn[k]))
+            turn[k] = min(0.5, max(-0.5, turn[k]))
+        direction = turned_directions(direction, which, turn)
+        if largest <= 1e-13:
+            break
+    return direction, pull
 
 
 @kernel()

@@ -37,10 +37,8 @@ from .tolerances import (
 _CONE_EDGES = 8
 _PROPOSALS = 6
 _SHARPER = 1e-4
-_RELAXATIONS = 12
 _FORCE_ROUNDS = 60
 _GAP_POINTS = 17
-_TURN = 1e-7
 _NODES = contact_kernels.NODES
 _LARGEST_STEP = 0.1
 _SMALLEST_STEP = 1e-10
@@ -460,49 +458,14 @@ def _settle_directions(
     J: Array, mobility: Array, bias: Array, a: Array, stick: NDArray[np.bool_], direction: Array,
     friction: Array, reference: Array, which: NDArray[np.int64],
 ) -> Array:  # fmt: skip
-    """Turn in place the directions of `which` contacts to where very slow slip turns; slip accelerations.
-
-    The direction of vanishing slip u obeys |u| d(angle)/dt = acceleration across it, so at no slip it has
-    already reached an attracting root of that acceleration.
-    """
-    follows = np.zeros(len(stick), dtype=bool)
-
-    def pulls(directions: Array) -> Array:
-        mode = contact_kernels.Mode(_NO_ENDS, _NO_GEOMETRY, stick, directions, follows, friction, reference)
-        generalized, _, _ = contact_kernels.mode_accelerations(J, mobility, bias, np.zeros(len(J)), a, mode)
-        return (J @ generalized + bias).reshape(-1, 3)[which, 1:]
-
+    """Turn in place the directions of `which` contacts to where slow slip turns; slip accelerations (k, 2)."""
+    mode = contact_kernels.Mode(
+        _NO_ENDS, _NO_GEOMETRY, stick, direction, np.zeros(len(stick), dtype=bool), friction, reference
+    )
     if not len(which):
         return np.zeros((0, 2))
-    against = direction.copy()
-    against[which] *= -1.0
-    ahead, behind = pulls(direction), pulls(against)
-    stiffness = np.linalg.norm(ahead + behind, axis=1) / 2 + np.linalg.norm(ahead - behind, axis=1) / 2
-
-    def turned_by(turn: Array) -> Array:
-        d = start[which]
-        result = start.copy()
-        turned = d + turn[:, None] * np.stack([-d[:, 1], d[:, 0]], axis=1)
-        result[which] = turned / np.linalg.norm(turned, axis=1)[:, None]
-        return result
-
-    def across(directions: Array) -> tuple[Array, Array]:
-        pull, d = pulls(directions), directions[which]
-        return pull, pull[:, 1] * d[:, 0] - pull[:, 0] * d[:, 1]
-
-    for k in range(100):
-        start = direction.copy()
-        pull, off = across(start)
-        turn = off / np.maximum(stiffness, 1e-300)
-        if k >= _RELAXATIONS:  # near the root it turns to: Newton's method
-            slopes = np.stack(
-                [(across(turned_by(_TURN * unit))[1] - off) / _TURN for unit in np.eye(len(off))]
-            )
-            turn = -np.linalg.lstsq(slopes.T, off, rcond=1e-12)[0]
-        direction[:] = turned_by(np.clip(turn, -0.5, 0.5))
-        if np.abs(turn).max() <= 1e-13:
-            break
-    return pull
+    direction[:], pull = contact_kernels.settled_directions(J, mobility, bias, a, mode, which)
+    return np.asarray(pull)
 
 
 def free_mode(contacts: ContactSet) -> ContactMode:

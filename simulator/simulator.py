@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bodies import Material, Scene
+from ..bodies import Drive, Material, PlacedJoint, Scene
 from ..impact_laws import AnitescuPotra, ImpactLaw, ImpactProblem
 from ..progress import ProgressBar
 from . import kernels
@@ -140,6 +140,24 @@ class Simulator:
         memo: dict[int, Any] = {id(part): part for part in shared}
         memo[id(self._recorder)] = None
         return copy.deepcopy(self, memo)
+
+    def joint_state(self, joint: PlacedJoint | str) -> tuple[float, float]:
+        """Coordinate [rad or m] and rate of a joint now: the angle of a hinge, the way of a slide, a distance.
+
+        Raises ValueError for a joint that is not in the scene, or that has no one coordinate.
+        """
+        number = self.model.scene.joint_index(joint)
+        return self.model.articulation.coordinate(number, self._motions.all_states(self.time))
+
+    def set_drive(self, joint: PlacedJoint | str, drive: Drive) -> None:
+        """Let a joint that has a drive be driven like this from now on.
+
+        Bodies that rest are asked again whether they do. The new drive is not part of the recorded scene.
+        """
+        number = self.model.scene.joint_index(joint)
+        articulation = self.model.articulation.with_drive(number, drive)
+        self.model = replace(self.model, articulation=articulation)
+        self._settle(set(articulation.moved_by(number)))
 
     def step(self, duration: float) -> State:
         """Advance by exactly `duration` [s], through every event inside, and return the state."""

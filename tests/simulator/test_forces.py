@@ -63,6 +63,26 @@ def test_a_drive_pushes_with_its_largest_force_until_it_asks_for_less():
     assert trajectory.sample(ends + later).position[0, 2] == pytest.approx(expected, abs=1e-10)
 
 
+def test_a_drive_can_be_changed_while_it_runs():
+    """A weight that is held, let go, and held again where it is then."""
+    hold = carom.Drive(stiffness=400, damping=40)
+    simulator = Simulator(slider((0, 0, -GRAVITY), 1.0, name="lift", drive=hold), carom.StrongeCoulomb())
+    simulator.run(1.0)
+    start, rate = simulator.joint_state("lift")
+    simulator.set_drive("lift", carom.Drive())
+    simulator.run(1.5)
+    assert simulator.joint_state("lift") == pytest.approx(
+        (start + 0.5 * rate - GRAVITY / 8, rate - GRAVITY / 2), abs=1e-12
+    )
+    simulator.set_drive("lift", carom.Drive(stiffness=400, damping=40, target=-1.0, effort=GRAVITY))
+    simulator.run(4.0)
+    assert simulator.joint_state("lift") == pytest.approx((-1.0, 0.0), abs=1e-9)
+    with pytest.raises(ValueError, match="'hoist' is not in the scene; known are: lift"):
+        simulator.joint_state("hoist")
+    with pytest.raises(ValueError, match="expected one that has a drive from the start"):
+        Simulator(slider(), carom.StrongeCoulomb()).set_drive("prismatic-0", hold)
+
+
 def test_a_motor_with_constant_torque():
     scene = carom.Scene(gravity=(0, 0, 0))
     body = scene.add(carom.Body(carom.Cylinder(0.3, 0.1), mass=2.0))
