@@ -32,6 +32,11 @@ class RunStatus(Enum):
         "contact_failed",
         "Lasting contact could not be continued: lower the friction, or look at the last event.",
     )
+    STOPPED = "stopped", "A terminal event ended the run; run further to go on."
+    USER_FUNCTION_FAILED = (
+        "user_function_failed",
+        "A function given by the user failed: correct it; everything up to then is here.",
+    )
     UNFINISHED = (
         "unfinished",
         "The run was cut off while it was recorded; everything up to the last flush is here.",
