@@ -48,6 +48,8 @@ _ROOM_OF_NAME = {
     ),
     **dict.fromkeys(
         (
+            "BranchNode",
+            "BranchedRun",
             "ContactPatch",
             "Displacement",
             "Distance",

@@ -1,5 +1,6 @@
 """What happens in time: state, motion, collision detection, events, contact forces, the loop, trajectory."""
 
+from .branches import BranchedRun, BranchNode
 from .event import ContactPatch, Event, EventKind
 from .make_unique import UniqueDesign, contact_problem, make_unique
 from .overlaps import Displacement
@@ -18,6 +19,8 @@ from .variational import (
 )
 
 __all__ = [
+    "BranchNode",
+    "BranchedRun",
     "ContactPatch",
     "Displacement",
     "Distance",

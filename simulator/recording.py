@@ -7,6 +7,7 @@ ever executed, and no wall clock is stored: equal runs are equal files in conten
 """
 
 import json
+import math
 import os
 from pathlib import Path
 from typing import Any, cast
@@ -17,11 +18,13 @@ import numpy as np
 from ..bodies import FileFormatError, Scene
 from ..impact_laws import ImpactOutcome, ImpactProblem, ImpactStatus
 from .event import ContactPatch, Event, EventKind
+from .state import Model
 from .trajectory import RunStatus, Trajectory
 
-_VERSION = 2
+VERSION = 2
 _KINDS = list(EventKind)
 _EVENTS_PER_FLUSH = 64
+_CHUNK_BYTES, _SMALL_CHUNK_BYTES = 8192, 1024  # of a table of a file, and of one of many groups
 
 _LAYOUT: dict[str, tuple[Any, tuple[int, ...], str]] = {
     "piece/body": ("i4", (), "index of the body"),
@@ -58,51 +61,60 @@ _LAYOUT: dict[str, tuple[Any, tuple[int, ...], str]] = {
 }
 _TABLES = ("piece/body", "polynomial", "event/time", "contact/gap", "problem/W", "outcome/path")
 _STATUSES = list(RunStatus)
+DAMAGE = (KeyError, IndexError, ValueError, TypeError, OSError)
+"""What reading a damaged file may raise."""
 
 
 class Recorder:
     """Writes a trajectory to a file while it grows."""
 
     def __init__(self, trajectory: Trajectory, path: Path):
-        self._trajectory = trajectory
-        self._pieces_written = [0] * len(trajectory.motions)
-        self._events_written = 0
         if path.is_dir():
             raise IsADirectoryError(f"recording {path}: expected a file name, got a folder")
         if not path.parent.is_dir():
             raise FileNotFoundError(f"recording {path}: the folder {path.parent} does not exist")
         try:
-            self._file = h5py.File(path, "w", libver="latest", locking=False)
+            file = h5py.File(path, "w", libver="latest", locking=False)
         except OSError as error:
             raise OSError(f"recording {path}: cannot be written ({error.strerror or error})") from error
+        self._prepare(trajectory, file, _CHUNK_BYTES)
+        write_scene(file, trajectory.scene)
+        file.swmr_mode = True
+        self.flush()
+
+    @classmethod
+    def within(cls, trajectory: Trajectory, group: h5py.Group) -> None:
+        """Write a whole trajectory, but not its scene, into a group of an open file."""
+        recorder = cls.__new__(cls)
+        recorder._prepare(trajectory, group, _SMALL_CHUNK_BYTES)
+        recorder.flush(final=True)
+
+    def _prepare(self, trajectory: Trajectory, file: h5py.Group, chunk_bytes: int) -> None:
+        """Empty tables in a file or a group of one."""
+        self._trajectory, self._file = trajectory, file
+        self._pieces_written = [0] * len(trajectory.motions)
+        self._events_written = 0
         self._describe()
         for name, (dtype, tail, unit) in _LAYOUT.items():
-            rows = 64 if tail else 1024
-            data = self._file.create_dataset(
+            rows = max(1, chunk_bytes // (np.dtype(dtype).itemsize * math.prod(tail)))
+            data = file.create_dataset(
                 name, (0, *tail), dtype=dtype, maxshape=(None, *tail), chunks=(rows, *tail)
             )
-            data.attrs["meaning"] = unit
-        self._file["event/kind"].attrs["kinds"] = json.dumps([kind.value for kind in _KINDS])
-        self._file["progress"].attrs["tables"] = json.dumps(_TABLES)
-        self._file["progress"].attrs["statuses"] = json.dumps([status.value for status in _STATUSES])
-        self._file.swmr_mode = True
-        self.flush()
+            data.attrs["unit"] = unit
+        file["event/kind"].attrs["kinds"] = json.dumps([kind.value for kind in _KINDS])
+        file["progress"].attrs["tables"] = json.dumps(_TABLES)
+        file["progress"].attrs["statuses"] = json.dumps([status.value for status in _STATUSES])
 
     def _describe(self) -> None:
         from .. import __version__
 
-        meta, arrays = self._trajectory.scene.describe()
         self._file.attrs["format"] = "carom recording"
-        self._file.attrs["version"] = _VERSION
+        self._file.attrs["version"] = VERSION
         self._file.attrs["written_by"] = f"carom {__version__}"
         self._file.attrs["law"] = self._trajectory.law_name
         self._file.attrs["seed"] = self._trajectory.seed
         self._file.attrs["start_time"] = self._trajectory.start_time
         self._file.attrs["remarks"] = json.dumps(self._trajectory.remarks)
-        scene = self._file.create_group("scene")
-        scene.create_dataset("description", data=np.frombuffer(json.dumps(meta).encode(), dtype="u1"))
-        for name, array in sorted(arrays.items()):
-            scene.create_dataset(f"arrays/{name}", data=array)
 
     def event_added(self) -> None:
         """Flush when enough events have come in."""
@@ -117,12 +129,12 @@ class Recorder:
         self._events_written += len(events)
         if events:
             self._write_events(events)
-        self._file.flush()
+        self._file.file.flush()
         status = trajectory.status if final else RunStatus.UNFINISHED
         rest = np.nan if trajectory.rest_time is None else trajectory.rest_time
         row = [trajectory.end_time, rest, _STATUSES.index(status), *(len(self._file[t]) for t in _TABLES)]
         self._append("progress", np.array([row], dtype=float))
-        self._file.flush()
+        self._file.file.flush()
 
     def close(self) -> None:
         """Finish the file."""
@@ -145,11 +157,12 @@ class Recorder:
             return
         new.sort()
         motions = self._trajectory.motions
-        polynomials = [motions[body].polynomial[k] for _, body, k in new]
+        pieces = [motions[body].piece(k) for _, body, k in new]
+        polynomials = [polynomial for _, _, polynomial in pieces]
         self._append("piece/body", [body for _, body, _ in new])
         self._append("piece/start", [start for start, _, _ in new])
-        self._append("piece/state", [motions[body].state[k] for _, body, k in new])
-        self._append("piece/acceleration", [motions[body].acceleration[k] for _, body, k in new])
+        self._append("piece/state", [state for state, _, _ in pieces])
+        self._append("piece/acceleration", [acceleration for _, acceleration, _ in pieces])
         self._append("piece/terms", [0 if p is None else p.shape[1] for p in polynomials])
         kept = [p.ravel() for p in polynomials if p is not None]
         if kept:
@@ -179,6 +192,15 @@ class Recorder:
             self._append("problem/friction", np.concatenate([p.friction for p, _ in solved]))
             self._append("problem/restitution", np.concatenate([p.restitution for p, _ in solved]))
             self._append("outcome/path", np.concatenate([o.path.impulse.ravel() for _, o in solved]))
+
+
+def write_scene(file: h5py.Group, scene: Scene) -> None:
+    """Describe a scene in the group "scene"."""
+    meta, arrays = scene.describe()
+    group = file.create_group("scene")
+    group.create_dataset("description", data=np.frombuffer(json.dumps(meta).encode(), dtype="u1"))
+    for name, array in sorted(arrays.items()):
+        group.create_dataset(f"arrays/{name}", data=array)
 
 
 def _event_text(event: Event) -> bytes:
@@ -218,28 +240,34 @@ def load(path: "str | os.PathLike") -> Trajectory:
     Raises FileFormatError with one sentence for a missing, foreign or damaged file.
     """
     source = Path(path)
-    if not source.is_file():
-        raise FileFormatError(source, "no such file" if not source.exists() else "it is not a file")
-    if _is_cut_short(source):
-        raise FileFormatError(source, "the recording is cut short: its end is missing")
+    with opened(source, "carom recording") as file:
+        try:
+            return read_trajectory(file, read_scene(file["scene"]))
+        except DAMAGE as error:
+            raise FileFormatError(source, f"the recording is damaged ({error})") from error
+
+
+def opened(path: Path, kind: str) -> h5py.File:
+    """A file of carom of a kind, open for reading; FileFormatError where it is none."""
+    if not path.is_file():
+        raise FileFormatError(path, "no such file" if not path.exists() else "it is not a file")
+    if _is_cut_short(path):
+        raise FileFormatError(path, "the recording is cut short: its end is missing")
     try:
         try:
-            file = h5py.File(source, "r", locking=False)
+            file = h5py.File(path, "r", locking=False)
         except OSError:  # a writer was killed or is still at work
-            file = h5py.File(source, "r", libver="latest", swmr=True, locking=False)
+            file = h5py.File(path, "r", libver="latest", swmr=True, locking=False)
     except OSError:
-        raise FileFormatError(source, "it is not a carom recording (no HDF5 file)") from None
-    with file:
-        if file.attrs.get("format") != "carom recording":
-            raise FileFormatError(source, "it is an HDF5 file, but no carom recording")
-        if file.attrs.get("version") != _VERSION:
-            raise FileFormatError(
-                source, f"expected format version {_VERSION}, got {file.attrs.get('version')!r}"
-            )
-        try:
-            return _read(file)
-        except (KeyError, IndexError, ValueError, TypeError, OSError) as error:
-            raise FileFormatError(source, f"the recording is damaged ({error})") from error
+        raise FileFormatError(path, f"it is not a {kind} (no HDF5 file)") from None
+    found, version = file.attrs.get("format"), file.attrs.get("version")
+    if found == kind and version == VERSION:
+        return file
+    file.close()
+    if found != kind:
+        what = f"a {found}" if isinstance(found, str) and found.startswith("carom ") else "an HDF5 file"
+        raise FileFormatError(path, f"it is {what}, but no {kind}")
+    raise FileFormatError(path, f"expected format version {VERSION}, got {version!r}")
 
 
 def _is_cut_short(path: Path) -> bool:
@@ -256,9 +284,9 @@ def _is_cut_short(path: Path) -> bool:
     return head[8] >= 2 and path.stat().st_size < int.from_bytes(head[28:36], "little")
 
 
-def _read(file: h5py.File) -> Trajectory:
-    scene = _read_scene(file["scene"])
-    trajectory = Trajectory(scene, str(file.attrs["law"]), int(file.attrs["seed"]))
+def read_trajectory(file: h5py.Group, scene: Scene, model: Model | None = None) -> Trajectory:
+    """What a recorder wrote into a file or group; one of the errors DAMAGE where it is not that."""
+    trajectory = Trajectory(scene, str(file.attrs["law"]), int(file.attrs["seed"]), model)
     trajectory.start_time = float(file.attrs["start_time"])
     trajectory.remarks = json.loads(file.attrs["remarks"])
     last = file["progress"][-1]
@@ -274,7 +302,8 @@ def _read(file: h5py.File) -> Trajectory:
     return trajectory
 
 
-def _read_scene(group: h5py.Group) -> Scene:
+def read_scene(group: h5py.Group) -> Scene:
+    """The scene that `write_scene` described; one of the errors DAMAGE where it is not that."""
     arrays: dict[str, np.ndarray] = {}
 
     def collect(name: str, item: Any) -> None:
@@ -286,7 +315,7 @@ def _read_scene(group: h5py.Group) -> Scene:
     return Scene.from_description(json.loads(group["description"][()].tobytes()), arrays)
 
 
-def _read_pieces(file: h5py.File, trajectory: Trajectory, count: int, polynomials: np.ndarray) -> None:
+def _read_pieces(file: h5py.Group, trajectory: Trajectory, count: int, polynomials: np.ndarray) -> None:
     table = {
         name: file[f"piece/{name}"][:count] for name in ("body", "start", "state", "acceleration", "terms")
     }
@@ -318,7 +347,7 @@ class _Reader:
 
 
 def _read_events(
-    file: h5py.File,
+    file: h5py.Group,
     trajectory: Trajectory,
     count: int,
     contacts: int,

@@ -6,13 +6,13 @@ import math
 from collections import deque
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..bodies import Material, Scene
-from ..impact_laws import AnitescuPotra, ImpactLaw, ImpactProblem
+from ..impact_laws import AnitescuPotra, ImpactLaw, ImpactOutcome, ImpactProblem
 from ..progress import ProgressBar
 from . import kernels
 from .collision import contact_jacobian, contact_patch, overlap, pair_gap, pair_size
@@ -48,6 +48,9 @@ from .tolerances import (
 )
 from .trajectory import RunStatus, Trajectory
 from .user_events import EventFunction, EventFunctionError, UserEvents, user_event
+
+if TYPE_CHECKING:
+    from .branches import BranchedRun
 
 _LONGEST_PIECE = 4.0
 _EVENTS_WITHOUT_PROGRESS = 200
@@ -182,11 +185,31 @@ class Simulator:
         It has the past of this one in its own trajectory, and calls the same event functions and callbacks. A
         recording stays with the original.
         """
+        return self._copied()
+
+    def _copied(self, past: Trajectory | None = None) -> "Simulator":
+        """A copy, with this trajectory for a past or one of its own."""
         functions = (event.function for event in self._functions.functions)
         shared = (self.model, self.model.scene, self.law, *functions, *self._callbacks)
         memo: dict[int, Any] = {id(part): part for part in shared}
         memo[id(self._recorder)] = None
+        if past is not None:
+            memo[id(self.trajectory)] = past
         return copy.deepcopy(self, memo)
+
+    def branches(
+        self, n: int, seed: int, until: float, *, progress: bool = False, stop_at_rest: bool = True
+    ) -> "BranchedRun":
+        """The same run with different outcomes at undecided impacts, `n` members of a tree.
+
+        Every member goes on from now to `until` [s] as a copy of this simulator would, member i with a generator
+        of its own, ``default_rng(SeedSequence(seed).spawn(n)[i])``, and equals that copy bit for bit. Members whose
+        outcomes are equal, bit for bit, are simulated once; with others they part. This simulator stays where it
+        is. Callbacks are called once for all members of a node. Raises TypeError or ValueError for bad arguments.
+        """
+        from .branches import grow
+
+        return grow(self, n, seed, until, progress, stop_at_rest)
 
     def step(self, duration: float) -> State:
         """Advance by exactly `duration` [s], through every event inside, and return the state."""
@@ -219,8 +242,7 @@ class Simulator:
         The returned trajectory carries the status; with `progress` a bar appears on a terminal when the run
         takes more than two seconds.
         """
-        if not (math.isfinite(until) and until >= self.time):
-            raise ValueError(f"until: expected a finite time of at least {self.time:g} s, got {until!r}")
+        self.check_until(until)
         self._go_on()
         bar = ProgressBar(self.time, until, "simulating") if progress else None
         whole = False
@@ -237,6 +259,11 @@ class Simulator:
                 bar.close()
             self._finish(until, whole)
         return self.trajectory
+
+    def check_until(self, until: float) -> None:
+        """Raise ValueError unless the simulation can go on to the time `until` [s]."""
+        if not (math.isfinite(until) and until >= self.time):
+            raise ValueError(f"until: expected a finite time of at least {self.time:g} s, got {until!r}")
 
     # -- the loop ------------------------------------------------------------------------------------------
 
@@ -289,7 +316,7 @@ class Simulator:
 
     def _call_back(self, known: int) -> None:
         """Tell the callbacks of all events after the first `known`."""
-        for event in self.trajectory._events[known:] if self._callbacks else ():
+        for event in self.trajectory.events[known:] if self._callbacks else ():
             for callback in self._callbacks:
                 self._calling = True
                 try:
@@ -306,7 +333,7 @@ class Simulator:
             self._settle({int(b) for b in bodies} | touched)
             return
         problem = self._problem(patch, jacobian, inverse_mass, velocity)
-        outcome = self.law.resolve(problem, self._rng)
+        outcome = self._resolve(problem)
         self._set_velocity(bodies, problem.generalized_velocity(outcome))
         note, closing = self._accumulation(patch)
         self._add_event(Event(self.time, EventKind.IMPACT, patch, problem, outcome, note))
@@ -318,6 +345,10 @@ class Simulator:
         if closing is not None:
             touched |= {body for body in closing.bodies.ravel().tolist() if self.model.movable[body]}
         self._settle({int(b) for b in bodies} | touched, closing)
+
+    def _resolve(self, problem: ImpactProblem, settling: bool = False) -> ImpactOutcome:
+        """Ask the law; `settling`, in the midst of finding new motion."""
+        return self.law.resolve(problem, self._rng)
 
     def _notice(self, pair: Pair) -> None:
         """A sensor and a body begin to overlap."""
@@ -575,7 +606,7 @@ class Simulator:
         """
         jacobian, inverse_mass, velocity, bodies = contact_jacobian(self.model, patch, self._motions.states)
         problem = self._problem(patch, jacobian, inverse_mass, velocity)
-        outcome = self.law.resolve(problem, self._rng)
+        outcome = self._resolve(problem, settling=True)
         if not (outcome.resolved and outcome.impulse.any()):
             return False
         self._set_velocity(bodies, problem.generalized_velocity(outcome))

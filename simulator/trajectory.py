@@ -71,14 +71,21 @@ class BodyMotion:
         self.acceleration.append(acceleration.copy())
         self.polynomial.append(None if polynomial is None else polynomial.copy())
 
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def piece(self, index: int) -> tuple[Array, Array, Array | None]:
+        """Packed state (13,), acceleration (3,) and polynomial (13, terms) or None of a piece."""
+        return self.state[index], self.acceleration[index], self.polynomial[index]
+
     def coefficients(self, piece: int, inertia: Array, inverse_inertia: Array) -> Array:
         """Taylor coefficients (13, TERMS) of a piece."""
-        polynomial = self.polynomial[piece]
-        if polynomial is not None:
-            full = np.zeros((13, kernels.TERMS))
-            full[:, : polynomial.shape[1]] = polynomial
-            return full
-        return kernels.free_piece(self.state[piece], self.acceleration[piece], inertia, inverse_inertia)[0]
+        state, acceleration, polynomial = self.piece(piece)
+        if polynomial is None:
+            return kernels.free_piece(state, acceleration, inertia, inverse_inertia)[0]
+        full = np.zeros((13, kernels.TERMS))
+        full[:, : polynomial.shape[1]] = polynomial
+        return full
 
 
 class Trajectory:

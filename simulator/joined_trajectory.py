@@ -1,0 +1,46 @@
+"""Trajectories made of segments that others share."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from .state import Array
+from .trajectory import BodyMotion, Trajectory
+
+
+class JoinedMotion(BodyMotion):
+    """The pieces of several motions of one body, one after the other; only the last of them may still grow."""
+
+    def __init__(self, parts: Sequence[BodyMotion]):
+        self._parts = list(parts)
+        self._first = np.cumsum([0, *(len(part) for part in parts[:-1])]).tolist()
+
+    def append(self, start: float, state: Array, acceleration: Array, polynomial: Array | None) -> None:
+        self._parts[-1].append(start, state, acceleration, polynomial)
+
+    def __len__(self) -> int:
+        return self._first[-1] + len(self._parts[-1])
+
+    @property
+    def start(self) -> Array:  # type: ignore[override]
+        return np.concatenate([part.start for part in self._parts])
+
+    def piece(self, index: int) -> tuple[Array, Array, Array | None]:
+        part = bisect_right(self._first, index) - 1
+        return self._parts[part].piece(index - self._first[part])
+
+
+def joined(segments: Sequence[Trajectory]) -> Trajectory:
+    """One trajectory of consecutive segments, whose pieces it shares; what is added goes on from the last."""
+    first, last = segments[0], segments[-1]
+    whole = Trajectory(first.scene, first.law_name, first.seed, first.model)
+    whole.motions = [JoinedMotion(parts) for parts in zip(*(s.motions for s in segments), strict=True)]
+    for segment in segments:
+        for event in segment.events:
+            whole.add_event(replace(event))
+    whole.start_time, whole.end_time = first.start_time, last.end_time
+    whole.status, whole.message, whole.rest_time = last.status, last.message, last.rest_time
+    whole.remarks = list(first.remarks)
+    return whole
