@@ -54,6 +54,7 @@ _ROOM_OF_NAME = {
             "Displacement",
             "Distance",
             "Event",
+            "ReplayError",
             "RunStatus",
             "Simulator",
             "SphereGas",

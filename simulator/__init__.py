@@ -5,6 +5,7 @@ from .event import ContactPatch, Event, EventKind
 from .make_unique import UniqueDesign, contact_problem, make_unique
 from .overlaps import Displacement
 from .queries import Distance, TimeOfImpact, contact_manifold, signed_distance, time_of_impact
+from .replay import ReplayError
 from .simulator import Simulator
 from .sphere_gas import GasStatus, SphereGas
 from .state import State
@@ -28,6 +29,7 @@ __all__ = [
     "EventKind",
     "GasStatus",
     "LagrangianSystem",
+    "ReplayError",
     "RunStatus",
     "Simulator",
     "SphereGas",

@@ -251,6 +251,7 @@ def _empty_segment(before: Trajectory) -> Trajectory:
     """What follows a trajectory, as yet nothing."""
     segment = Trajectory(before.scene, before.law_name, before.seed, before.model)
     segment.start_time = segment.end_time = before.end_time
+    segment.law_description = before.law_description
     segment.remarks = list(before.remarks)
     return segment
 

@@ -36,6 +36,7 @@ def joined(segments: Sequence[Trajectory]) -> Trajectory:
     """One trajectory of consecutive segments, whose pieces it shares; what is added goes on from the last."""
     first, last = segments[0], segments[-1]
     whole = Trajectory(first.scene, first.law_name, first.seed, first.model)
+    whole.law_description = first.law_description
     whole.motions = [JoinedMotion(parts) for parts in zip(*(s.motions for s in segments), strict=True)]
     for segment in segments:
         for event in segment.events:

@@ -112,6 +112,7 @@ class Recorder:
         self._file.attrs["version"] = VERSION
         self._file.attrs["written_by"] = f"carom {__version__}"
         self._file.attrs["law"] = self._trajectory.law_name
+        self._file.attrs["law_description"] = self._trajectory.law_description
         self._file.attrs["seed"] = self._trajectory.seed
         self._file.attrs["start_time"] = self._trajectory.start_time
         self._file.attrs["remarks"] = json.dumps(self._trajectory.remarks)
@@ -287,6 +288,7 @@ def _is_cut_short(path: Path) -> bool:
 def read_trajectory(file: h5py.Group, scene: Scene, model: Model | None = None) -> Trajectory:
     """What a recorder wrote into a file or group; one of the errors DAMAGE where it is not that."""
     trajectory = Trajectory(scene, str(file.attrs["law"]), int(file.attrs["seed"]), model)
+    trajectory.law_description = str(file.attrs.get("law_description", ""))
     trajectory.start_time = float(file.attrs["start_time"])
     trajectory.remarks = json.loads(file.attrs["remarks"])
     last = file["progress"][-1]

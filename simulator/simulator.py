@@ -28,6 +28,7 @@ from .lasting_contact import (
     slip_now,
     stopped,
 )
+from .law_description import law_description
 from .motion import Island, Motion, Motions, Pair
 from .predictions import Predictions, SearchError, pair_order
 from .rest import closed_gaps, is_at_rest
@@ -50,6 +51,8 @@ from .trajectory import RunStatus, Trajectory
 from .user_events import EventFunction, EventFunctionError, UserEvents, user_event
 
 if TYPE_CHECKING:
+    import os
+
     from .branches import BranchedRun
 
 _LONGEST_PIECE = 4.0
@@ -94,6 +97,7 @@ class Simulator:
         self.event_limit = event_limit
         self.time = 0.0
         self.trajectory = Trajectory(scene, law.name, seed, self.model)
+        self.trajectory.law_description = law_description(law)
         self._rng = np.random.default_rng(seed)
         self._material: dict[Pair, Material] = {}
         self._touching: dict[int, list[Pair]] = {}
@@ -131,7 +135,10 @@ class Simulator:
 
     @state.setter
     def state(self, state: State) -> None:
-        packed = packed_state(self.model, state, self._motions.all_states(self.time))
+        self._set_packed(packed_state(self.model, state, self._motions.all_states(self.time)))
+
+    def _set_packed(self, packed: Array) -> None:
+        """Go on from these packed states (n, 13)."""
         self._begin(packed, f"at t = {self.time:g} s")
         self._add_event(Event(self.time, EventKind.USER, ContactPatch.empty(), None, None, STATE_SET))
         self._settle_all()
@@ -196,6 +203,34 @@ class Simulator:
         if past is not None:
             memo[id(self.trajectory)] = past
         return copy.deepcopy(self, memo)
+
+    @classmethod
+    def resume(
+        cls,
+        recording: "Trajectory | str | os.PathLike",
+        event: int,
+        law: ImpactLaw | None = None,
+        *,
+        record: Any = None,
+        event_limit: int = 1_000_000,
+    ) -> "Simulator":
+        """A simulator just after an event of a recorded run, which goes on as that run did, bit for bit.
+
+        The run is made again from its start and compared with the recording at every event, so this costs what
+        the run did up to there. States that were set are set again. Event functions and callbacks are not in a
+        recording: what they found is copied, but they have to be added anew to go on.
+
+        recording : a trajectory or the path of a file
+        event : index into its events, also from the end as -1; events of the same instant may be included
+        law : None takes the recorded one, if it is one of carom's
+        record, event_limit : as for a new simulator; the new recording has the past too
+
+        Raises ReplayError, a ValueError, where an event is not repeated, ValueError or TypeError for bad arguments,
+        FileFormatError for a file that is no recording.
+        """
+        from .replay import resume
+
+        return resume(recording, event, law, {"record": record, "event_limit": event_limit})
 
     def branches(
         self, n: int, seed: int, until: float, *, progress: bool = False, stop_at_rest: bool = True

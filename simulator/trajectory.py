@@ -97,11 +97,13 @@ class Trajectory:
     status, message : how the run ended, and in words
     rest_time : [s] since when everything is at rest, or None
     law_name, seed : what the run was made with
+    law_description : JSON of the law's parameters, empty where the law is not one of carom's
     """
 
     def __init__(self, scene: Scene, law_name: str, seed: int, model: Model | None = None):
         self.scene = scene
         self.law_name = law_name
+        self.law_description = ""
         self.seed = seed
         self.model = model or Model.of_scene(scene)
         self.motions = [BodyMotion() for _ in scene.bodies]
