@@ -104,7 +104,13 @@ class BranchedRun:
 
 
 def grow(
-    simulator: Simulator, n: int, seed: int, until: float, progress: bool, stop_at_rest: bool
+    simulator: Simulator,
+    n: int,
+    seed: int,
+    until: float,
+    tolerance: float,
+    progress: bool,
+    stop_at_rest: bool,
 ) -> BranchedRun:
     """See `Simulator.branches`."""
     for name, value, least in (("n", n, 1), ("seed", seed, 0)):
@@ -113,10 +119,12 @@ def grow(
         if value < least:
             raise ValueError(f"{name}: expected at least {least}, got {value}")
     simulator.check_until(until)
+    if not (isinstance(tolerance, int | float) and 0.0 <= tolerance < 1.0):
+        raise ValueError(f"tolerance: expected a number of at least 0 and below 1, got {tolerance!r}")
     generators = [np.random.default_rng(own) for own in np.random.SeedSequence(int(seed)).spawn(int(n))]
     start = simulator.copy()
     nodes: list[BranchNode] = []
-    waiting = deque([_Branch.first(start, dict(enumerate(generators)))])
+    waiting = deque([_Branch.first(start, dict(enumerate(generators)), tolerance)])
     bar = ProgressBar(0.0, n * (until - start.time), "branching") if progress else None
     done = 0.0
     try:
@@ -153,9 +161,9 @@ class _Group(Simulator):
     answers : outcomes that are known already; before the last of them the trajectory becomes `then`
     """
 
-    def __init__(self, state: Simulator, past: Trajectory, generators: Generators):
+    def __init__(self, state: Simulator, past: Trajectory, generators: Generators, tolerance: float):
         self.__dict__.update(state._copied(past).__dict__)  # which has been initialised
-        self.generators = generators
+        self.generators, self.tolerance = generators, tolerance
         self.answers: deque[ImpactOutcome] = deque()
         self.then = past
 
@@ -164,16 +172,19 @@ class _Group(Simulator):
             self.trajectory = self.then
         if self.answers:
             return self.answers.popleft()
-        ways: dict[tuple, tuple[ImpactOutcome, list[int]]] = {}
+        ways: list[tuple[ImpactOutcome, list[int]]] = []
         for member, generator in self.generators.items():
             before = generator.bit_generator.state
             outcome = self.law.resolve(problem, generator)
             if not ways and generator.bit_generator.state == before:
                 return outcome  # nothing was drawn, so it is that of all
-            ways.setdefault(_bits(outcome), (outcome, []))[1].append(member)
+            alike = (members for known, members in ways if _alike(known, outcome, self.tolerance))
+            if (members := next(alike, None)) is None:
+                ways.append((outcome, members := []))
+            members.append(member)
         if len(ways) > 1:
-            raise _Parting(list(ways.values()), settling)
-        return outcome
+            raise _Parting(ways, settling)
+        return ways[0][0]
 
 
 class _Branch:
@@ -188,10 +199,10 @@ class _Branch:
         self.known = len(group.trajectory.events)
 
     @classmethod
-    def first(cls, start: Simulator, generators: Generators) -> "_Branch":
+    def first(cls, start: Simulator, generators: Generators, tolerance: float) -> "_Branch":
         """All members."""
         whole = joined([start.trajectory, _empty_segment(start.trajectory)])
-        return cls(None, [], whole, _Group(start, whole, generators))
+        return cls(None, [], whole, _Group(start, whole, generators, tolerance))
 
     def grow(self, until: float, stop_at_rest: bool, index: int, start: Simulator) -> "list[_Branch]":
         """Run as far as all members agree; the branches, of this as node `index`, that go on from there."""
@@ -234,11 +245,16 @@ class _Branch:
         past, own = [*self.past, self.own], _empty_segment(group.trajectory)
         whole = joined([*past, own])
         if parting.settling:
-            child = _Group(start, joined([start.trajectory, _empty_segment(start.trajectory)]), generators)
+            child = _Group(
+                start,
+                joined([start.trajectory, _empty_segment(start.trajectory)]),
+                generators,
+                group.tolerance,
+            )
             earlier = group.trajectory.events[len(start.trajectory.events) :]
             child.answers.extend(event.outcome for event in earlier if event.outcome is not None)
         else:
-            child = _Group(group, whole, generators)
+            child = _Group(group, whole, generators, group.tolerance)
             child._stalled -= 1  # because the turn of the loop is made again
         child.answers.append(outcome)
         child.then = whole
@@ -256,6 +272,12 @@ def _empty_segment(before: Trajectory) -> Trajectory:
     return segment
 
 
-def _bits(outcome: ImpactOutcome) -> tuple:
-    """What is equal for outcomes that are equal bit for bit."""
-    return (outcome.status, outcome.impulse.tobytes(), outcome.path.impulse.tobytes(), outcome.path.labels)
+def _alike(first: ImpactOutcome, second: ImpactOutcome, tolerance: float) -> bool:
+    """Whether outcomes count as one: with their paths bit for bit, or within the tolerance."""
+    if first.status is not second.status:
+        return False
+    if tolerance == 0.0:
+        paths = first.path, second.path
+        return paths[0].labels == paths[1].labels and paths[0].impulse.tobytes() == paths[1].impulse.tobytes()
+    apart, largest = np.abs(first.impulse - second.impulse).max(), np.abs(first.impulse).max()
+    return bool(apart <= tolerance * largest)

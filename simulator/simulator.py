@@ -233,18 +233,31 @@ class Simulator:
         return resume(recording, event, law, {"record": record, "event_limit": event_limit})
 
     def branches(
-        self, n: int, seed: int, until: float, *, progress: bool = False, stop_at_rest: bool = True
+        self,
+        n: int,
+        seed: int,
+        until: float,
+        *,
+        tolerance: float = 0.0,
+        progress: bool = False,
+        stop_at_rest: bool = True,
     ) -> "BranchedRun":
         """The same run with different outcomes at undecided impacts, `n` members of a tree.
 
         Every member goes on from now to `until` [s] as a copy of this simulator would, member i with a generator
         of its own, ``default_rng(SeedSequence(seed).spawn(n)[i])``, and equals that copy bit for bit. Members whose
         outcomes are equal, bit for bit, are simulated once; with others they part. This simulator stays where it
-        is. Callbacks are called once for all members of a node. Raises TypeError or ValueError for bad arguments.
+        is. Callbacks are called once for all members of a node.
+
+        tolerance : [of the largest impulse] outcomes whose impulses differ by less count as one, that of the
+            lowest member. Above 0, members equal their copies only so closely, but impacts that are decided but
+            for rounding, such as those of one contact under a law that draws its way, part nobody.
+
+        Raises TypeError or ValueError for bad arguments.
         """
         from .branches import grow
 
-        return grow(self, n, seed, until, progress, stop_at_rest)
+        return grow(self, n, seed, until, tolerance, progress, stop_at_rest)
 
     def step(self, duration: float) -> State:
         """Advance by exactly `duration` [s], through every event inside, and return the state."""

@@ -173,6 +173,19 @@ def test_a_law_without_chance_leaves_one_node():
     assert_equal_runs(run.trajectories[7], simulator.run(LAST))
 
 
+def test_impacts_that_are_decided_but_for_rounding_part_nobody_within_a_tolerance():
+    """A ball alone draws its way to one outcome; three balls on each other are undecided."""
+    balls = carom.Simulator(two_balls(), carom.SetValuedRouth(restitution="poisson"))
+    run = balls.branches(6, 0, 0.5, tolerance=1e-9)
+    assert len(run.nodes) == 1
+    assert len(run.trajectories[0].events) >= 2
+    assert len(balls.branches(6, 0, 0.5).nodes) > 1
+    apart = plain(balls, 6, 0, 3, 0.5).sample(0.5).position - run.trajectories[3].sample(0.5).position
+    assert np.abs(apart).max() <= 1e-9
+    heaped = carom.Simulator(heap(), carom.SetValuedRouth()).branches(6, 0, 0.3, tolerance=1e-9)
+    assert len(heaped.nodes) > 6
+
+
 def test_branches_begin_where_the_simulator_is_and_leave_it_alone(simulator):
     on_the_way, untouched = simulator.copy(), simulator.copy()
     for each in (on_the_way, untouched):
@@ -322,3 +335,9 @@ def test_places_that_cannot_be_written_are_named(run, tmp_path):
 def test_bad_arguments_are_named(simulator, arguments, error, word):
     with pytest.raises(error, match=f"^{word}"):
         simulator.branches(*arguments)
+
+
+@pytest.mark.parametrize("tolerance", [-1e-9, 1.0, np.nan, "tight"])
+def test_bad_tolerances_are_named(simulator, tolerance):
+    with pytest.raises(ValueError, match=r"^tolerance"):
+        simulator.branches(2, 0, 1.0, tolerance=tolerance)
