@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from .event import Event, EventKind
 from .growing_array import GrowingArray
+from .impact_records import ImpactRecords
 from .state import Array, State
 
 KINDS = tuple(EventKind)
@@ -61,6 +62,10 @@ class EventLog:
 
     def __getitem__(self, index: int) -> Event:
         return self._events[index]
+
+    def impacts(self) -> ImpactRecords:
+        """Every impact so far."""
+        return ImpactRecords.of_events(self._events)
 
 
 class Events(Sequence[Event]):

@@ -13,6 +13,7 @@ from ..bodies import FileFormatError
 from ..impact_laws import ImpactOutcome, ImpactProblem, ImpactStatus
 from .event import ContactPatch, Event, EventKind
 from .event_log import KINDS
+from .impact_records import ImpactRecords
 from .state import Array
 from .stored_table import StoredFile, StoredTable, damaged
 from .trajectory import BodyMotion, Pieces
@@ -124,6 +125,41 @@ class RecordedEvents:
         if event is None:
             event = self._made[k] = self._make(k)
         return event
+
+    def impacts(self) -> ImpactRecords:
+        """Every impact, from whole tables."""
+        counts = np.diff(self._asked)
+        number = np.repeat(np.arange(len(self)), counts)
+        contact = np.arange(len(number)) + np.repeat(self._contact[:-1] - self._asked[:-1], counts)
+        before = self._tables["problem/velocity"].all()
+        impulse = self._impulses(counts)
+        return ImpactRecords(
+            number,
+            self.times[number],
+            self._tables["contact/bodies"].all()[contact].astype(np.int64),
+            before.reshape(-1, 3),
+            (before + self._responses(counts, impulse)).reshape(-1, 3),
+            impulse.reshape(-1, 3),
+        )
+
+    def _impulses(self, counts: NDArray[np.int64]) -> Array:
+        """The last stages of all paths, one after the other."""
+        path = self._tables["outcome/path"].all()
+        component = np.arange(3 * counts.sum())
+        ends = np.repeat(self._path[1:] - 3 * self._asked[1:], 3 * counts)
+        return path[component + ends]
+
+    def _responses(self, counts: NDArray[np.int64], impulse: Array) -> Array:
+        """W times the impulse of every event, all events with the same number of contacts together."""
+        inertia = self._tables["problem/W"].all()
+        response = np.zeros_like(impulse)
+        for count in np.unique(counts[counts > 0]).tolist():
+            events = np.flatnonzero(counts == count)
+            size = 3 * count
+            rows = 3 * self._asked[events][:, None] + np.arange(size)
+            matrices = inertia[self._inertia[events][:, None] + np.arange(size * size)]
+            response[rows] = np.einsum("kij,kj->ki", matrices.reshape(-1, size, size), impulse[rows])
+        return response
 
     def _make(self, k: int) -> Event:
         try:

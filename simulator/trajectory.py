@@ -14,6 +14,7 @@ from .collision import collision_pairs, overlap
 from .event import Event
 from .event_log import EventLog, Events, kind_names
 from .growing_array import GrowingArray
+from .impact_records import ImpactRecords
 from .state import Array, Model, State
 
 if TYPE_CHECKING:
@@ -138,6 +139,7 @@ class Trajectory:
         self.model = model or Model.of_scene(scene)
         self.motions = [BodyMotion() for _ in scene.bodies]
         self._events: EventLog | RecordedEvents = EventLog()
+        self._impacts: tuple[int, ImpactRecords] | None = None
         self.start_time = 0.0
         self.end_time = 0.0
         self.status = RunStatus.UNFINISHED
@@ -159,6 +161,13 @@ class Trajectory:
     def event_kinds(self) -> NDArray[np.str_]:
         """Of every event so far, (E,), the names of `EventKind`, so ``kinds == EventKind.IMPACT`` is a mask."""
         return kind_names(self._events.kind_codes)
+
+    @property
+    def impacts(self) -> ImpactRecords:
+        """Every impact so far as arrays, one row a contact; made once for as long as no event comes."""
+        if self._impacts is None or self._impacts[0] != len(self._events):
+            self._impacts = len(self._events), self._events.impacts()
+        return self._impacts[1]
 
     @property
     def duration(self) -> float:
@@ -231,6 +240,10 @@ class Trajectory:
     def energy(self, t: Any, side: str = "right") -> Any:
         """Kinetic plus gravitational energy [J] at time(s) `t`."""
         return self.model.energy(self.sample(t, side=side))
+
+    def kinetic_energy(self, t: Any, side: str = "right") -> Any:
+        """Kinetic energy [J] at time(s) `t`."""
+        return self.model.kinetic_energy(self.sample(t, side=side))
 
     def largest_overlap(self, samples: int = 200) -> float:
         """Deepest overlap [m] of any pair at `samples` even times and every event, 0 where none overlaps."""

@@ -10,6 +10,7 @@ import pytest
 from carom import (
     AnitescuPotra,
     Body,
+    Box,
     Event,
     FileFormatError,
     HalfSpace,
@@ -179,3 +180,62 @@ def test_damage_in_an_event_is_told_when_it_is_read(run, tmp_path, table, where,
     with pytest.raises(FileFormatError, match=r"run\.h5: the recording is damaged"):
         loaded.events[0]
     assert loaded.events[-1].time == run.events[-1].time
+
+
+def assert_impacts_are_those_of_the_events(trajectory):
+    records = trajectory.impacts
+    row = 0
+    for number, event in enumerate(trajectory.events):
+        if event.outcome is None:
+            continue
+        rows = slice(row, row + len(event.contacts))
+        assert (records.event[rows] == number).all()
+        assert (records.time[rows] == event.time).all()
+        assert np.array_equal(records.bodies[rows], event.contacts.bodies)
+        assert np.array_equal(records.velocity_before[rows].ravel(), event.problem.u)
+        assert np.array_equal(records.impulse[rows].ravel(), event.outcome.impulse)
+        after = records.velocity_after[rows].ravel()
+        assert np.abs(after - event.outcome.velocity).max() < 1e-13
+        assert records.energy_change[rows].sum() == pytest.approx(
+            event.outcome.energy_change, rel=1e-9, abs=1e-12
+        )
+        row = rows.stop
+    assert row == len(records)
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.3])
+def test_impacts_as_arrays_are_those_of_the_events(friction, tmp_path):
+    simulator = bouncing(restitution=0.0 if friction else 0.8, friction=friction)
+    simulator.step_event()
+    early = simulator.trajectory.impacts
+    assert simulator.trajectory.impacts is early
+    run = simulator.run(0.9)
+    assert len(run.impacts) > len(early) > 0
+    assert_impacts_are_those_of_the_events(run)
+    loaded = Trajectory.load(run.save(tmp_path / "run.h5"))
+    assert_impacts_are_those_of_the_events(loaded)
+    numbers, impulse = loaded.impacts.per_event(loaded.impacts.impulse[:, 0])
+    assert numbers.tolist() == [k for k, event in enumerate(run.events) if event.outcome is not None]
+    assert impulse[0] == pytest.approx(run.events[int(numbers[0])].outcome.impulse[0::3].sum(), rel=1e-15)
+
+
+def test_several_contacts_at_once_and_events_without_impulse_are_kept_apart(tmp_path):
+    scene = Scene()
+    scene.add(Body(HalfSpace((0, 0, 1)), fixed=True))
+    scene.add(Body(Box((0.4, 0.3, 0.1)), density=500.0, position=(0, 0, 0.2), material=Material(0.3, 0.0)))
+    scene.add(Body(Sphere(0.1), density=500.0, position=(1, 0, 0.3), material=Material(0.3, 0.0)))
+    scene.add(Body(Sphere(0.2), fixed=True, sensor=True, position=(1, 0, 0.5)))
+    run = Simulator(scene, AnitescuPotra()).run(1.0)
+    assert {len(event.contacts) for event in run.events} >= {1, 4}
+    loaded = Trajectory.load(run.save(tmp_path / "run.h5"))
+    assert_impacts_are_those_of_the_events(loaded)
+
+
+def test_a_run_without_impacts_has_none(tmp_path):
+    scene = Scene(gravity=(0, 0, 0))
+    scene.add(Body(Sphere(0.1), density=1.0))
+    run = Simulator(scene, SequentialReflection()).run(1.0, stop_at_rest=False)
+    loaded = Trajectory.load(run.save(tmp_path / "run.h5"))
+    for trajectory in (run, loaded):
+        assert len(trajectory.impacts) == len(trajectory.events) == len(trajectory.event_kinds) == 0
+        assert trajectory.impacts.impulse.shape == (0, 3)
