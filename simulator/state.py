@@ -137,12 +137,19 @@ class Model:
 
     def energy(self, state: State) -> Any:
         """Kinetic plus gravitational energy [J] of all movable bodies; one number a time."""
-        height = -(state.position[..., self.movable, :] @ self.gravity) * self.mass[self.movable]
-        return np.sum(self._kinetic_energies(state) + height, axis=-1)
+        return np.sum(self._kinetic_energies(state) + self._potential_energies(state), axis=-1)
 
     def kinetic_energy(self, state: State) -> Any:
         """Kinetic energy [J] of all movable bodies; one number a time."""
         return np.sum(self._kinetic_energies(state), axis=-1)
+
+    def potential_energy(self, state: State) -> Any:
+        """Energy in gravity [J] of all movable bodies, 0 at the origin; one number a time."""
+        return np.sum(self._potential_energies(state), axis=-1)
+
+    def _potential_energies(self, state: State) -> Array:
+        """Of each movable body, (..., movable)."""
+        return -(state.position[..., self.movable, :] @ self.gravity) * self.mass[self.movable]
 
     def _kinetic_energies(self, state: State) -> Array:
         """Of each movable body, (..., movable)."""

@@ -241,9 +241,10 @@ class Trajectory:
         """Kinetic plus gravitational energy [J] at time(s) `t`."""
         return self.model.energy(self.sample(t, side=side))
 
-    def kinetic_energy(self, t: Any, side: str = "right") -> Any:
-        """Kinetic energy [J] at time(s) `t`."""
-        return self.model.kinetic_energy(self.sample(t, side=side))
+    def energy_parts(self, t: Any, side: str = "right") -> tuple[Any, Any]:
+        """Kinetic and gravitational energy [J] at time(s) `t`."""
+        state = self.sample(t, side=side)
+        return self.model.kinetic_energy(state), self.model.potential_energy(state)
 
     def largest_overlap(self, samples: int = 200) -> float:
         """Deepest overlap [m] of any pair at `samples` even times and every event, 0 where none overlaps."""
