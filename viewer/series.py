@@ -12,6 +12,7 @@ import numpy as np
 Over = Literal["time", "impulse"]
 AXIS_NAMES: dict[Over, str] = {"time": "t [s]", "impulse": "s = t + ΣΛₙ [s + N s]"}
 _MOST_STATES = 40_000  # of bodies that energies are summed over, at events and between; about half a second
+_MOST_OTHER_EVENTS = 5000  # than impacts; each is looked at by itself
 _STEPS_A_STAGE = 8  # of an impact path, since energy is a parabola along a stage
 _LEAST_TIMES = 100  # however many bodies there are
 
@@ -174,6 +175,33 @@ def impulses(trajectory: Any, over: Over = "time") -> tuple[Series, Series]:
         Series("normal impulse", "N s", x, records.impulse[:, 0], False, kinds),
         Series("frictional impulse", "N s", x, friction, False, kinds),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class EventMarks:
+    """Which body (m,) takes part in an event at which place x (m,), and of which kind (m,) that is."""
+
+    body: np.ndarray
+    x: np.ndarray
+    kinds: np.ndarray
+
+
+def event_marks(trajectory: Any, over: Over = "time") -> EventMarks:
+    """Every body of every impact, and those of other events, of which evenly chosen ones if there are many."""
+    records = trajectory.impacts
+    kinds = np.asarray(trajectory.event_kinds)
+    others = np.setdiff1d(np.arange(len(kinds)), records.event)
+    others = others[_evenly(len(others), _MOST_OTHER_EVENTS)]
+    bodies = [np.unique(trajectory.events[number].contacts.bodies) for number in others.tolist()]
+    number = np.concatenate(
+        [np.repeat(records.event, 2), np.repeat(others, [len(some) for some in bodies])]
+    ).astype(int)
+    body = np.concatenate([records.bodies.ravel(), *bodies]).astype(int)
+    number, body = np.unique(np.column_stack([number, body]), axis=0).T
+    x = np.asarray(trajectory.event_times, dtype=float)[number]
+    if over == "impulse":
+        x = ImpulseClock(trajectory).s(x)
+    return EventMarks(body, x, kinds[number])
 
 
 def _places(trajectory: Any, records: Any, over: Over) -> np.ndarray:
