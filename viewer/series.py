@@ -157,7 +157,7 @@ def contact_velocities(
     """Normal velocity and slip speed [m/s] of every contact of every impact, before or after it."""
     records = trajectory.impacts
     velocity = records.velocity_before if when == "before" else records.velocity_after
-    x = _places(trajectory, records, over)
+    x = _places(trajectory, records, over, when)
     kinds = trajectory.event_kinds[records.event]
     return (
         Series(f"normal velocity {when}", "m/s", x, velocity[:, 0], False, kinds),
@@ -204,12 +204,15 @@ def event_marks(trajectory: Any, over: Over = "time") -> EventMarks:
     return EventMarks(body, x, kinds[number])
 
 
-def _places(trajectory: Any, records: Any, over: Over) -> np.ndarray:
-    """Where the contacts of impacts lie on the axis: over the impulse, at the end of their impact."""
+def _places(
+    trajectory: Any, records: Any, over: Over, when: Literal["before", "after"] = "after"
+) -> np.ndarray:
+    """Where the contacts of impacts lie on the axis: over the impulse, at the beginning or end of their impact."""
     if over == "time":
         return records.time
     clock = ImpulseClock(trajectory)
-    return records.time + clock.after[np.searchsorted(clock.events, records.event)]
+    accumulated = clock.before if when == "before" else clock.after
+    return records.time + accumulated[np.searchsorted(clock.events, records.event)]
 
 
 def _evenly(count: int, most: int) -> np.ndarray:

@@ -1,0 +1,272 @@
+"""Plots beside the view: energy, contact velocities and impulses, with a cursor at the time of the replay.
+
+Nothing here knows OpenGL: a `PlotPanel` draws with the four verbs of a `Canvas`, in pixels from the lower left
+corner, into whatever rectangle it is given.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from . import series
+from .series import AXIS_NAMES, ImpulseClock, Over, Series
+
+Colour = tuple[int, int, int, int]
+_POINTS_A_PIXEL = 4  # of a line; beyond, only first, least, greatest and last of each pixel are kept
+_TICKS = 3
+
+
+class Canvas(Protocol):
+    """What a panel is drawn with; colours are red, green, blue and opacity from 0 to 255."""
+
+    def text(self, words: str, x: float, y: float, *, size: float, anchor: Literal["left", "center", "right"],
+             colour: Colour) -> None: ...  # fmt: skip
+
+    def box(self, x: float, y: float, width: float, height: float, colour: Colour) -> None: ...
+
+    def line(self, x: float, y: float, x2: float, y2: float, thickness: float, colour: Colour) -> None: ...
+
+    def disc(self, x: float, y: float, radius: float, colour: Colour) -> None: ...
+
+
+@dataclass(frozen=True)
+class PlotColours:
+    """Colours of a panel; ``lines`` those of the series of a chart, in order."""
+
+    paper: Colour = (30, 33, 42, 232)
+    ink: Colour = (240, 243, 248, 255)
+    faint: Colour = (108, 113, 132, 255)
+    cursor: Colour = (96, 165, 250, 255)
+    lines: tuple[Colour, ...] = ((240, 243, 248, 255), (255, 152, 72, 255), (100, 176, 255, 255))
+
+
+@dataclass(frozen=True)
+class Box:
+    """A rectangle in pixels from the lower left corner."""
+
+    left: float
+    bottom: float
+    width: float
+    height: float
+
+    def holds(self, x: float, y: float) -> bool:
+        """Whether a point lies in it."""
+        return self.left <= x <= self.left + self.width and self.bottom <= y <= self.bottom + self.height
+
+
+@dataclass(frozen=True, eq=False)
+class Chart:
+    """Series that share a vertical axis, each under a short name."""
+
+    title: str
+    unit: str
+    lines: dict[str, Series]
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Least and greatest value of all and 0, with room above and below."""
+        ranges = [line.range for line in self.lines.values() if len(line)] or [(0.0, 1.0)]
+        low, high = min(0.0, *(low for low, _ in ranges)), max(0.0, *(high for _, high in ranges))
+        room = 0.05 * (high - low) or 1.0
+        return low - room if low < 0.0 else low, high + room
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Takes the values `low` to `high` to the pixels from `first` on, `length` of them."""
+
+    low: float
+    high: float
+    first: float
+    length: float
+
+    def pixel(self, value: Any) -> Any:
+        """Where a value or an array of them lies."""
+        return self.first + (value - self.low) / (self.high - self.low) * self.length
+
+    def value(self, pixel: float) -> float:
+        """What lies at a pixel, within the scale."""
+        share = min(max((pixel - self.first) / self.length, 0.0), 1.0)
+        return self.low + share * (self.high - self.low)
+
+
+class PlotPanel:
+    """Charts of one trajectory, over time or over s = t + ΣΛₙ, computed when they are first drawn."""
+
+    def __init__(self, trajectory: Any, over: Over = "time") -> None:
+        self.trajectory = trajectory
+        self.over: Over = over
+        self._clock = ImpulseClock(trajectory)
+        self._charts: dict[Over, list[Chart]] = {}
+        self._frames: list[Box] = []
+        self._across = Scale(0.0, 1.0, 0.0, 1.0)
+        self._drawn: dict[Any, np.ndarray] = {}
+
+    def switch_axis(self) -> None:
+        """From time to accumulated impulse, or back."""
+        self.over = "impulse" if self.over == "time" else "time"
+
+    @property
+    def charts(self) -> list[Chart]:
+        """What is shown, from top to bottom."""
+        if self.over not in self._charts:
+            self._charts[self.over] = _charts(self.trajectory, self.over)
+        return self._charts[self.over]
+
+    def draw(
+        self,
+        canvas: Canvas,
+        box: tuple[float, float, float, float],
+        time: float,
+        *,
+        unit: float = 1.0,
+        share: float = 1.0,
+        colours: PlotColours = PlotColours(),
+    ) -> None:
+        """Draw all charts into a rectangle (left, bottom, width, height), with a cursor at a time [s].
+
+        unit : pixels for a unit of lengths and of text, more on dense screens
+        share : how much of what happens at that instant is over, 0 to 1, which moves the cursor over s
+        """
+        left, bottom, width, height = box
+        canvas.box(left, bottom, width, height, colours.paper)
+        foot, head = 34 * unit, 42 * unit
+        frame_left, frame_width = left + 52 * unit, width - 64 * unit
+        each = (height - foot) / len(self.charts)
+        if frame_width < 40 * unit or each < head + 24 * unit:
+            self._frames = []
+            return  # too small for a picture
+        self._across = self._horizontal(frame_left, frame_width)
+        self._frames = [
+            Box(frame_left, bottom + foot + (len(self.charts) - 1 - row) * each, frame_width, each - head)
+            for row in range(len(self.charts))
+        ]
+        place = self._clock.place(time, self.over, share)
+        for chart, frame in zip(self.charts, self._frames, strict=True):
+            self._draw_chart(canvas, chart, frame, place, unit, colours)
+        self._draw_axis(canvas, bottom, unit, colours)
+
+    def time_at(self, x: float, y: float) -> float | None:
+        """The time [s] at a point of the charts last drawn, or None beside them."""
+        if not any(frame.holds(x, y) for frame in self._frames):
+            return None
+        found = self._clock.time_of(self._across.value(x), self.over)
+        return min(max(found, float(self.trajectory.start_time)), float(self.trajectory.end_time))
+
+    def _horizontal(self, left: float, width: float) -> Scale:
+        start = self._clock.place(float(self.trajectory.start_time), self.over, 0.0)
+        end = self._clock.place(float(self.trajectory.end_time), self.over)
+        return Scale(start, end if end > start else start + 1.0, left, width)
+
+    def _draw_chart(
+        self, canvas: Canvas, chart: Chart, frame: Box, place: float, unit: float, colours: PlotColours
+    ) -> None:
+        up = Scale(*chart.range, frame.bottom, frame.height)
+        right = frame.left + frame.width
+        for value in ticks(up.low, up.high):
+            y = up.pixel(value)
+            canvas.line(frame.left, y, right, y, 1.0 * unit, (*colours.faint[:3], 90))
+            canvas.text(
+                f"{value:g}", frame.left - 6 * unit, y, size=8 * unit, anchor="right", colour=colours.faint
+            )
+        top = frame.bottom + frame.height
+        title = f"{chart.title} [{chart.unit}]"
+        canvas.text(title, frame.left, top + 27 * unit, size=9 * unit, anchor="left", colour=colours.ink)
+        slot = frame.width / len(chart.lines)
+        for number, (name, line) in enumerate(chart.lines.items()):
+            colour = colours.lines[number % len(colours.lines)]
+            self._draw_line(canvas, line, up, unit, colour)
+            now = value_at(line, place)
+            words = name if now is None else f"{name} {now:.4g}"
+            start = frame.left + number * slot
+            canvas.text(words, start, top + 11 * unit, size=8.5 * unit, anchor="left", colour=colour)
+        x = self._across.pixel(place)
+        canvas.line(x, frame.bottom, x, top, 1.5 * unit, colours.cursor)
+
+    def _draw_line(self, canvas: Canvas, line: Series, up: Scale, unit: float, colour: Colour) -> None:
+        points = self._pixels(line, up)
+        if not line.joined:
+            zero = up.pixel(0.0)
+            for x, y in points.tolist():
+                canvas.line(x, zero, x, y, 1.0 * unit, (*colour[:3], 70))
+                canvas.disc(x, y, 2.2 * unit, colour)
+            return
+        for (x, y), (x2, y2) in zip(points[:-1].tolist(), points[1:].tolist(), strict=True):
+            canvas.line(x, y, x2, y2, 1.5 * unit, colour)
+
+    def _pixels(self, line: Series, up: Scale) -> np.ndarray:
+        """The points of a line to draw, (k, 2) pixels, remembered for as long as nothing is moved."""
+        key = line, up, self._across
+        if key not in self._drawn:
+            if len(self._drawn) > 64:
+                self._drawn.clear()
+            points = np.column_stack([self._across.pixel(line.x), up.pixel(line.y)])
+            self._drawn[key] = thinned_line(points) if line.joined else thinned_points(points)
+        return self._drawn[key]
+
+    def _draw_axis(self, canvas: Canvas, bottom: float, unit: float, colours: PlotColours) -> None:
+        for value in ticks(self._across.low, self._across.high, 4):
+            x = self._across.pixel(value)
+            canvas.text(
+                f"{value:g}", x, bottom + 24 * unit, size=8 * unit, anchor="center", colour=colours.faint
+            )
+        middle = self._across.first + self._across.length / 2
+        name = AXIS_NAMES[self.over]
+        canvas.text(name, middle, bottom + 10 * unit, size=9 * unit, anchor="center", colour=colours.ink)
+
+
+def _charts(trajectory: Any, over: Over) -> list[Chart]:
+    normal, slip = series.contact_velocities(trajectory, over)
+    after, _ = series.contact_velocities(trajectory, over, when="after")
+    impulse, friction = series.impulses(trajectory, over)
+    return [
+        Chart("energy", "J", {line.name: line for line in series.energies(trajectory, over)}),
+        Chart("contact velocity", "m/s", {"before": normal, "after": after, "slip": slip}),
+        Chart("impulse", "N s", {"normal": impulse, "friction": friction}),
+    ]
+
+
+def value_at(line: Series, place: float) -> float | None:
+    """The value of a line at a place of its axis, of separate points the latest; None before the first."""
+    number = int(np.searchsorted(line.x, place, side="right")) - 1
+    if number < 0:
+        return None
+    if line.joined and number + 1 < len(line):
+        return float(np.interp(place, line.x[number : number + 2], line.y[number : number + 2]))
+    return float(line.y[number])
+
+
+def ticks(low: float, high: float, count: int = _TICKS) -> list[float]:
+    """About `count` round values from `low` to `high`."""
+    if not high > low:
+        return [low]
+    rough = (high - low) / count
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = min((1.0, 2.0, 2.5, 5.0, 10.0), key=lambda factor: abs(math.log(factor * power / rough))) * power
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [round(number * step, 12 - math.floor(math.log10(step))) for number in range(first, last + 1)]
+
+
+def thinned_line(points: np.ndarray) -> np.ndarray:
+    """What of a line (k, 2) in pixels makes a difference: of each column first, last, least and greatest."""
+    if len(points) > _POINTS_A_PIXEL * np.ptp(points[:, 0]):
+        points = points[_extremes(points)]
+    level = (points[1:-1, 1] == points[:-2, 1]) & (points[1:-1, 1] == points[2:, 1])
+    return points[np.concatenate([[True], ~level, [True]])] if len(points) > 2 else points
+
+
+def _extremes(points: np.ndarray) -> np.ndarray:
+    """Numbers of the first, last, lowest and highest point of every column of pixels, in order."""
+    column = np.floor(points[:, 0]).astype(np.int64)
+    first = np.flatnonzero(np.concatenate([[True], column[1:] != column[:-1]]))
+    last = np.concatenate([first[1:], [len(points)]]) - 1
+    by_height = np.lexsort((points[:, 1], np.cumsum(np.isin(np.arange(len(points)), first))))
+    return np.unique(np.concatenate([first, last, by_height[first], by_height[last]]))
+
+
+def thinned_points(points: np.ndarray) -> np.ndarray:
+    """One of all points (k, 2) that share a pixel."""
+    _, first = np.unique(np.round(points), axis=0, return_index=True)
+    return points[np.sort(first)]
