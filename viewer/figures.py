@@ -284,7 +284,7 @@ def draw_paths(axes: Any, paths: Mapping[str, np.ndarray]) -> None:
             _arrow(axes, start, end, colour)
         axes.plot(
             *path[-1], _END_SHAPES[number % len(_END_SHAPES)], color=colour, fillstyle="none", markersize=10,
-            markeredgewidth=1.8, linestyle="none", zorder=4, label=f"after {name}".rstrip(),
+            markeredgewidth=1.8, linestyle="none", zorder=4, label=f"after: {name}" if name else "after",
         )  # fmt: skip
     axes.axhline(0.0, color="0.6", linewidth=0.8, zorder=0)
     axes.axvline(0.0, color="0.6", linewidth=0.8, zorder=0)

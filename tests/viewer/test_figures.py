@@ -1,6 +1,8 @@
 """Figures hold what the series and outcomes say, and none is blank."""
 
+import re
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -130,7 +132,7 @@ def test_paths_of_several_laws_begin_together_and_end_at_their_outcomes(block):
     figure = figures.impact_paths(outcomes, dim=2)
     assert drawn(figure, "before").tolist() == [[block.u[0], block.u[2]]]
     for name, outcome in outcomes.items():
-        assert drawn(figure, f"after {name}").tolist() == [[outcome.velocity[0], outcome.velocity[2]]]
+        assert drawn(figure, f"after: {name}").tolist() == [[outcome.velocity[0], outcome.velocity[2]]]
         path = outcome.path.velocity[:, [0, 2]]
         assert any(np.array_equal(np.column_stack(l.get_data()), path) for l in figure.axes[0].get_lines())
     assert figure.axes[0].get_ylabel() == "$v_{n}$, contact 2 [m/s]"
@@ -204,3 +206,19 @@ def test_without_matplotlib_one_sentence_says_what_to_install(run, monkeypatch):
     ) as caught:
         figures.energy(run)
     assert isinstance(caught.value, DisplayError)
+
+
+def test_the_examples_of_the_docs_run(tmp_path, monkeypatch):
+    text = (Path(__file__).parents[2] / "docs" / "viewer.md").read_text()
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    blocks = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    for block in blocks:
+        exec(compile(block, "viewer.md", "exec"), names)
+    assert {path.name for path in tmp_path.iterdir()} == set(re.findall(r'savefig\("(.*?)"\)', text))
+    assert all(path.stat().st_size > 5000 for path in tmp_path.iterdir())
+    assert len(blocks) == 2
+    for name in re.findall(r"^\| `(\w+)\(", text, flags=re.MULTILINE):
+        assert callable(getattr(figures, name))
+    for name in re.findall(r"\]\((\w+\.png)\)", text):
+        assert (Path(__file__).parents[2] / "docs" / name).is_file()
