@@ -91,17 +91,11 @@ def energies(trajectory: Any, over: Over = "time", samples: int = 600) -> tuple[
     shown = _evenly(len(trajectory.events), most)
     instants = np.unique(np.asarray(trajectory.event_times, dtype=float)[shown])
     even = np.linspace(trajectory.start_time, trajectory.end_time, min(samples, most))
-    times = np.concatenate([even, instants])
-    kinetic, potential = (
-        np.concatenate(parts)
-        for parts in zip(
-            *(trajectory.energy_parts(times, side=side) for side in ("left", "right")), strict=True
-        )
-    )
-    x = np.concatenate([times, times])
-    if over == "impulse":
-        x = np.concatenate([clock.s(times, "left"), clock.s(times)])
-    order = np.lexsort((np.arange(len(x)) // len(times), x))
+    looks = ((instants, "left"), (instants, "right"), (even, "right"))
+    parts = [trajectory.energy_parts(times, side=side) for times, side in looks]
+    kinetic, potential = (np.concatenate(part) for part in zip(*parts, strict=True))
+    x = np.concatenate([times if over == "time" else clock.s(times, side) for times, side in looks])
+    order = np.lexsort((np.arange(len(x)) >= len(instants), x))  # at one place, what is before comes first
     x, kinetic, potential = x[order], kinetic[order], potential[order]
     if over == "impulse":
         x, kinetic, potential = _with_paths(trajectory, clock, shown, x, kinetic, potential)
