@@ -10,6 +10,7 @@ from ..bodies import FileFormatError
 from .branches import BranchedRun, BranchNode
 from .recording import DAMAGE, VERSION, Recorder, opened, read_scene, read_trajectory, write_scene
 from .state import Model
+from .stored_table import StoredFile
 
 _KIND = "carom branched run"
 
@@ -49,12 +50,12 @@ def load(path: "str | os.PathLike") -> BranchedRun:
     source = Path(path)
     with opened(source, _KIND) as file:
         try:
-            return _read(file)
+            return _read(file, StoredFile(source))
         except DAMAGE as error:
             raise FileFormatError(source, f"the branched run is damaged ({error})") from error
 
 
-def _read(file: h5py.File) -> BranchedRun:
+def _read(file: h5py.File, stored: StoredFile) -> BranchedRun:
     scene = read_scene(file["scene"])
     model = Model.of_scene(scene)
     nodes: list[BranchNode] = []
@@ -69,7 +70,7 @@ def _read(file: h5py.File) -> BranchedRun:
         if not expected:
             raise ValueError(f"node {index} with parent {parent} and members {members} belongs to no tree")
         nodes.append(
-            BranchNode(None if parent < 0 else parent, members, read_trajectory(group, scene, model))
+            BranchNode(None if parent < 0 else parent, members, read_trajectory(group, stored, scene, model))
         )
     return BranchedRun(nodes, int(file.attrs["branch_seed"]))
 

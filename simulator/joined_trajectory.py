@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from .state import Array
-from .trajectory import BodyMotion, Trajectory
+from .trajectory import BodyMotion, Pieces, Trajectory
 
 
 class JoinedMotion(BodyMotion):
@@ -24,8 +24,21 @@ class JoinedMotion(BodyMotion):
         return self._first[-1] + len(self._parts[-1])
 
     @property
-    def start(self) -> Array:  # type: ignore[override]
+    def start(self) -> Array:
         return np.concatenate([part.start for part in self._parts])
+
+    def pieces(self, first: int = 0) -> Pieces:
+        found = [
+            part.pieces(max(0, first - before))
+            for part, before in zip(self._parts, self._first, strict=True)
+            if first < before + len(part)
+        ] or [self._parts[-1].pieces(len(self._parts[-1]))]
+        return Pieces(
+            np.concatenate([part.start for part in found]),
+            np.concatenate([part.state for part in found]),
+            np.concatenate([part.acceleration for part in found]),
+            [polynomial for part in found for polynomial in part.polynomial],
+        )
 
     def piece(self, index: int) -> tuple[Array, Array, Array | None]:
         part = bisect_right(self._first, index) - 1

@@ -160,7 +160,7 @@ def test_what_members_have_in_common_is_in_memory_once(run):
     one, other = run.trajectories[0], run.trajectories[-1]
     shared = sum(1 for node in run.path(run.leaves[0]) if node in run.path(run.leaves[-1]))
     assert shared >= 1
-    assert one.motions[1].piece(0)[0] is other.motions[1].piece(0)[0]
+    assert one.motions[1]._parts[0] is other.motions[1]._parts[0]
     common = [e for e, f in zip(one.events, other.events, strict=False) if e.outcome is f.outcome]
     assert all(event.before.time == event.time for event in common)
 
