@@ -59,10 +59,13 @@ _ROOM_OF_NAME = {
     ),
     **dict.fromkeys(
         (
+            "BranchNode",
+            "BranchedRun",
             "ContactPatch",
             "Displacement",
             "Distance",
             "Event",
+            "ReplayError",
             "RunStatus",
             "Simulator",
             "SphereGas",

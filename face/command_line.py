@@ -370,7 +370,7 @@ def _info(options: argparse.Namespace) -> int:
             for body in bodies
         ],
     )
-    kinds = Counter(str(event.kind) for event in trajectory.events)
+    kinds = Counter(trajectory.event_kinds.tolist())
     _say_table(
         ["run", options.run],
         [
@@ -479,7 +479,7 @@ def _summary(trajectory: "Trajectory") -> list[list[str]]:
 def _exit_status(trajectory: "Trajectory") -> int:
     from .simulator import RunStatus
 
-    good = trajectory.status in (RunStatus.REACHED_END, RunStatus.AT_REST)
+    good = trajectory.status in (RunStatus.REACHED_END, RunStatus.AT_REST, RunStatus.STOPPED)
     return DONE if good else ENDED_BADLY
 
 

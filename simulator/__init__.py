@@ -1,9 +1,11 @@
 """What happens in time: state, motion, collision detection, events, contact forces, the loop, trajectory."""
 
+from .branches import BranchedRun, BranchNode
 from .event import ContactPatch, Event, EventKind
 from .make_unique import UniqueDesign, contact_problem, make_unique
 from .overlaps import Displacement
 from .queries import Distance, TimeOfImpact, contact_manifold, signed_distance, time_of_impact
+from .replay import ReplayError
 from .simulator import Simulator
 from .sphere_gas import GasStatus, SphereGas
 from .state import State
@@ -18,6 +20,8 @@ from .variational import (
 )
 
 __all__ = [
+    "BranchNode",
+    "BranchedRun",
     "ContactPatch",
     "Displacement",
     "Distance",
@@ -25,6 +29,7 @@ __all__ = [
     "EventKind",
     "GasStatus",
     "LagrangianSystem",
+    "ReplayError",
     "RunStatus",
     "Simulator",
     "SphereGas",

@@ -72,6 +72,15 @@ class ContactPatch:
         return ContactPatch(*(getattr(self, field.name)[which] for field in fields(self)))
 
     @classmethod
+    def empty(cls) -> "ContactPatch":
+        """No contacts."""
+        vectors, sides = np.zeros((0, 3)), np.zeros((0, 2), dtype=np.int64)
+        return cls(
+            *(sides, vectors, vectors, vectors, vectors, np.zeros(0)),
+            *(sides, sides, np.zeros((0, 2, 3)), np.zeros((0, 2))),
+        )
+
+    @classmethod
     def joined(cls, parts: list["ContactPatch"]) -> "ContactPatch":
         """The contacts of at least one patch, one after the other."""
         return cls(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls)))
@@ -83,7 +92,8 @@ class Event:
 
     contacts, problem, outcome : what the law saw and answered (of an impact; None otherwise where no contact
     is concerned). before, after : `State` of all bodies on both sides, from the trajectory when asked.
-    note : what the engine has to say about this event, such as the end of an infinite sequence of bounces.
+    note : what the engine has to say about this event, such as the end of an infinite sequence of bounces; of an
+    event that a user's function found, its name.
     """
 
     time: float
@@ -93,6 +103,10 @@ class Event:
     outcome: ImpactOutcome | None
     note: str = ""
     _sample: Callable[..., State] | None = field(default=None, repr=False)
+
+    def sample_from(self, sample: Callable[..., State]) -> None:
+        """Take `before` and `after` from there (the `sample` of a trajectory)."""
+        object.__setattr__(self, "_sample", sample)
 
     @property
     def before(self) -> State:

@@ -50,27 +50,30 @@ class EnergyLedger:
         return kept - kept.flat[0]
 
 
+@dataclass(eq=False)
+class WorkPiece:
+    """Work from `start` to `end` [s]: polynomials (channels with powers, terms) of the time since."""
+
+    start: float
+    end: float
+    polynomial: Array
+
+    def cut(self, time: float) -> None:
+        """End at `time`, where that is sooner."""
+        self.end = min(self.end, time)
+
+
 class Works:
-    """Work [J] by channel: polynomials in the time since each piece began, and jumps."""
+    """Work [J] by channel: pieces, in the order of their start, and jumps of (time, channel, energy)."""
 
     def __init__(self) -> None:
-        self.start: list[float] = []
-        self.end: list[float] = []
-        self.polynomial: list[Array] = []
-        """(channels that have powers, terms), zero at the start."""
+        self.pieces: list[WorkPiece] = []
         self.jumps: list[tuple[float, int, float]] = []
-        """Time, channel, energy."""
 
-    def add_piece(self, start: float, end: float, polynomial: Array) -> int:
-        """Work from `start` to `end`; its number."""
-        self.start.append(start)
-        self.end.append(end)
-        self.polynomial.append(polynomial)
-        return len(self.start) - 1
-
-    def cut(self, number: int, time: float) -> None:
-        """End a piece at `time`, where that is sooner."""
-        self.end[number] = min(self.end[number], time)
+    def add_piece(self, start: float, end: float, polynomial: Array) -> WorkPiece:
+        """Work from `start` to `end`, as long as nothing cuts it."""
+        self.pieces.append(WorkPiece(start, end, polynomial))
+        return self.pieces[-1]
 
     def add_jump(self, time: float, channel: str, energy: float) -> None:
         """Energy that a channel adds at one instant."""
@@ -80,8 +83,10 @@ class Works:
     def until(self, times: Array, side: str) -> Array:
         """Work (T, channels) done until times (T,); jumps at a time count where `side` is right."""
         done = np.zeros((len(times), len(CHANNELS)))
-        if self.start:
-            start, end, polynomial = np.array(self.start), np.array(self.end), np.array(self.polynomial)
+        if self.pieces:
+            start = np.array([piece.start for piece in self.pieces])
+            end = np.array([piece.end for piece in self.pieces])
+            polynomial = np.array([piece.polynomial for piece in self.pieces])
             whole = _evaluated(polynomial, end - start)
             order = np.argsort(end, kind="stable")
             totals = np.concatenate([np.zeros((1, whole.shape[1])), np.cumsum(whole[order], axis=0)])
@@ -99,6 +104,17 @@ class Works:
                 energy[k + 1, channel] = amount
             done += np.cumsum(energy, axis=0)[known]
         return done
+
+    @classmethod
+    def joined(cls, segments: "list[tuple[Works, float]]") -> "Works":
+        """Of consecutive segments of a run, with their ends [s]; each has whole what was running when it began."""
+        whole = cls()
+        for works, end in segments[:-1]:
+            whole.pieces += [piece for piece in works.pieces if piece.end <= end]
+            whole.jumps += works.jumps
+        whole.pieces += segments[-1][0].pieces
+        whole.jumps += segments[-1][0].jumps
+        return whole
 
 
 def _evaluated(polynomials: Array, tau: Array) -> Array:

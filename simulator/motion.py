@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from . import kernels
 from .event import ContactPatch, EventKind
 from .lasting_contact import ContactMotion
+from .ledger import WorkPiece
 from .state import Array, Model
 
 Pair = tuple[int, int]
@@ -48,8 +49,8 @@ class Island:
     """Whether a held feature comes to its end with the current step."""
     reaches_limit: bool = False
     """Whether a joint comes to its limit then."""
-    work: int | None = None
-    """Number of the piece of work that belongs to the current step."""
+    work: WorkPiece | None = None
+    """Work done in the current step, where any is."""
 
 
 class Motions:

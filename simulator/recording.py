@@ -7,21 +7,32 @@ ever executed, and no wall clock is stored: equal runs are equal files in conten
 """
 
 import json
+import math
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import h5py
 import numpy as np
 
 from ..bodies import FileFormatError, Scene
-from ..impact_laws import ImpactOutcome, ImpactProblem, ImpactStatus
-from .event import ContactPatch, Event, EventKind
+from .contact_kernels import NODES, POWERS
+from .event import Event, EventKind
+from .ledger import CHANNELS
+from .recorded import RecordedEvents, RecordedPieces, RecordedWorks
+from .state import Model
+from .stored_table import StoredFile, damaged
 from .trajectory import RunStatus, Trajectory
 
-_VERSION = 2
+VERSION = 3
 _KINDS = list(EventKind)
 _EVENTS_PER_FLUSH = 64
+_CHUNK_BYTES, _SMALL_CHUNK_BYTES = 8192, 1024
+"""Of one table of a file, and of one of many groups: more would make short recordings large, less would make long
+ones slow to open."""
+_EVENTS_PER_WRITE = 4096
+"""Events of a whole trajectory that are held together while it is saved."""
 
 _LAYOUT: dict[str, tuple[Any, tuple[int, ...], str]] = {
     "piece/body": ("i4", (), "index of the body"),
@@ -54,55 +65,83 @@ _LAYOUT: dict[str, tuple[Any, tuple[int, ...], str]] = {
     "problem/restitution": ("f8", (), "1"),
     "outcome/path": ("f8", (), "N s, cumulative contact impulses, stage by stage"),
     "text": ("u1", (), "UTF-8 JSON of each event: note, status, message, labels, info"),
-    "progress": ("f8", (9,), "end time s, rest time s or nan, status, whole rows of the tables below"),
+    "work/start": ("f8", (), "s, of a step in which work is done that has no potential"),
+    "work/end": ("f8", (), "s"),
+    "work/polynomial": (
+        "f8",
+        (POWERS, NODES + 1),
+        "J, by channel, in the powers of the time since the start",
+    ),
+    "jump/time": ("f8", (), "s, of energy gained at once"),
+    "jump/channel": ("i1", (), "index into the attribute `channels`"),
+    "jump/energy": ("f8", (), "J"),
+    "progress": ("f8", (11,), "end time s, rest time s or nan, status, whole rows of the tables below"),
 }
-_TABLES = ("piece/body", "polynomial", "event/time", "contact/gap", "problem/W", "outcome/path")
+_TABLES = (
+    *("piece/body", "polynomial", "event/time", "contact/gap", "problem/W", "outcome/path"),
+    *("work/start", "jump/time"),
+)
 _STATUSES = list(RunStatus)
+DAMAGE = (KeyError, IndexError, ValueError, TypeError, OSError)
+"""What reading a damaged file may raise."""
 
 
 class Recorder:
     """Writes a trajectory to a file while it grows."""
 
     def __init__(self, trajectory: Trajectory, path: Path):
-        self._trajectory = trajectory
-        self._pieces_written = [0] * len(trajectory.motions)
-        self._events_written = 0
         if path.is_dir():
             raise IsADirectoryError(f"recording {path}: expected a file name, got a folder")
         if not path.parent.is_dir():
             raise FileNotFoundError(f"recording {path}: the folder {path.parent} does not exist")
         try:
-            self._file = h5py.File(path, "w", libver="latest", locking=False)
+            if path.is_file() and os.access(path, os.W_OK):
+                path.resolve().unlink()  # who reads the old recording keeps it
+            file = h5py.File(path, "w", libver="latest", locking=False)
         except OSError as error:
             raise OSError(f"recording {path}: cannot be written ({error.strerror or error})") from error
+        self._prepare(trajectory, file, _CHUNK_BYTES)
+        write_scene(file, trajectory.scene)
+        file.swmr_mode = True
+        self.flush()
+
+    @classmethod
+    def within(cls, trajectory: Trajectory, group: h5py.Group) -> None:
+        """Write a whole trajectory, but not its scene, into a group of an open file."""
+        recorder = cls.__new__(cls)
+        recorder._prepare(trajectory, group, _SMALL_CHUNK_BYTES)
+        recorder.flush(final=True)
+
+    def _prepare(self, trajectory: Trajectory, file: h5py.Group, chunk_bytes: int) -> None:
+        """Empty tables in a file or a group of one."""
+        self._trajectory, self._file = trajectory, file
+        self._pieces_written = [0] * len(trajectory.motions)
+        self._events_written = 0
+        self._work_running = 0
         self._describe()
         for name, (dtype, tail, unit) in _LAYOUT.items():
-            rows = 64 if tail else 1024
-            data = self._file.create_dataset(
+            rows = max(1, chunk_bytes // (np.dtype(dtype).itemsize * math.prod(tail)))
+            data = file.create_dataset(
                 name, (0, *tail), dtype=dtype, maxshape=(None, *tail), chunks=(rows, *tail)
             )
             data.attrs["meaning"] = unit
-        self._file["event/kind"].attrs["kinds"] = json.dumps([kind.value for kind in _KINDS])
-        self._file["progress"].attrs["tables"] = json.dumps(_TABLES)
-        self._file["progress"].attrs["statuses"] = json.dumps([status.value for status in _STATUSES])
-        self._file.swmr_mode = True
-        self.flush()
+        file["event/kind"].attrs["kinds"] = json.dumps([kind.value for kind in _KINDS])
+        for name in ("work/polynomial", "jump/channel"):
+            file[name].attrs["channels"] = json.dumps(CHANNELS)
+        file["progress"].attrs["tables"] = json.dumps(_TABLES)
+        file["progress"].attrs["statuses"] = json.dumps([status.value for status in _STATUSES])
 
     def _describe(self) -> None:
         from .. import __version__
 
-        meta, arrays = self._trajectory.scene.describe()
         self._file.attrs["format"] = "carom recording"
-        self._file.attrs["version"] = _VERSION
+        self._file.attrs["version"] = VERSION
         self._file.attrs["written_by"] = f"carom {__version__}"
         self._file.attrs["law"] = self._trajectory.law_name
+        self._file.attrs["law_description"] = self._trajectory.law_description
         self._file.attrs["seed"] = self._trajectory.seed
         self._file.attrs["start_time"] = self._trajectory.start_time
         self._file.attrs["remarks"] = json.dumps(self._trajectory.remarks)
-        scene = self._file.create_group("scene")
-        scene.create_dataset("description", data=np.frombuffer(json.dumps(meta).encode(), dtype="u1"))
-        for name, array in sorted(arrays.items()):
-            scene.create_dataset(f"arrays/{name}", data=array)
 
     def event_added(self) -> None:
         """Flush when enough events have come in."""
@@ -113,16 +152,18 @@ class Recorder:
         """Bring everything so far to disk; `final` also records how the run ended."""
         trajectory = self._trajectory
         self._write_pieces()
-        events = trajectory._events[self._events_written :]
-        self._events_written += len(events)
-        if events:
-            self._write_events(events)
-        self._file.flush()
+        events = trajectory.events
+        while self._events_written < len(events):
+            new = events[self._events_written : self._events_written + _EVENTS_PER_WRITE]
+            self._write_events(new)
+            self._events_written += len(new)
+        self._write_works()
+        self._file.file.flush()
         status = trajectory.status if final else RunStatus.UNFINISHED
         rest = np.nan if trajectory.rest_time is None else trajectory.rest_time
         row = [trajectory.end_time, rest, _STATUSES.index(status), *(len(self._file[t]) for t in _TABLES)]
         self._append("progress", np.array([row], dtype=float))
-        self._file.flush()
+        self._file.file.flush()
 
     def close(self) -> None:
         """Finish the file."""
@@ -136,26 +177,55 @@ class Recorder:
             data[-len(values) :] = values
 
     def _write_pieces(self) -> None:
-        new = []
-        for body, motion in enumerate(self._trajectory.motions):
-            for k in range(self._pieces_written[body], len(motion.start)):
-                new.append((motion.start[k], body, k))
-            self._pieces_written[body] = len(motion.start)
-        if not new:
+        """All new pieces, by start and then by body."""
+        grown = [
+            (body, motion.pieces(self._pieces_written[body]))
+            for body, motion in enumerate(self._trajectory.motions)
+            if len(motion) > self._pieces_written[body]
+        ]
+        if not grown:
             return
-        new.sort()
-        motions = self._trajectory.motions
-        polynomials = [motions[body].polynomial[k] for _, body, k in new]
-        self._append("piece/body", [body for _, body, _ in new])
-        self._append("piece/start", [start for start, _, _ in new])
-        self._append("piece/state", [motions[body].state[k] for _, body, k in new])
-        self._append("piece/acceleration", [motions[body].acceleration[k] for _, body, k in new])
+        start = np.concatenate([new.start for _, new in grown])
+        order = np.argsort(start, kind="stable")
+        polynomials = [polynomial for _, new in grown for polynomial in new.polynomial]
+        polynomials = [polynomials[k] for k in order.tolist()]
+        self._append(
+            "piece/body", np.concatenate([np.full(len(new.start), body) for body, new in grown])[order]
+        )
+        self._append("piece/start", start[order])
+        self._append("piece/state", np.concatenate([new.state for _, new in grown])[order])
+        self._append("piece/acceleration", np.concatenate([new.acceleration for _, new in grown])[order])
         self._append("piece/terms", [0 if p is None else p.shape[1] for p in polynomials])
         kept = [p.ravel() for p in polynomials if p is not None]
         if kept:
             self._append("polynomial", np.concatenate(kept))
+        for body, new in grown:
+            self._pieces_written[body] += len(new.start)
 
-    def _write_events(self, events: list[Event]) -> None:
+    def _write_works(self) -> None:
+        """New work, and where that which was still running has ended since."""
+        works, known = self._trajectory.works, len(self._file["work/start"])
+        open_ends = [piece.end for piece in works.pieces[self._work_running : known]]
+        if open_ends:
+            self._file["work/end"][self._work_running : known] = open_ends
+        new = works.pieces[known:]
+        self._append("work/start", [piece.start for piece in new])
+        self._append("work/end", [piece.end for piece in new])
+        if new:
+            self._append("work/polynomial", np.stack([piece.polynomial for piece in new]))
+        runs = (
+            k for k, piece in enumerate(works.pieces) if k >= self._work_running and piece.end > self._now
+        )
+        self._work_running = next(runs, len(works.pieces))
+        jumps = works.jumps[len(self._file["jump/time"]) :]
+        for column, name in enumerate(("time", "channel", "energy")):
+            self._append(f"jump/{name}", [jump[column] for jump in jumps])
+
+    @property
+    def _now(self) -> float:
+        return self._trajectory.end_time
+
+    def _write_events(self, events: Sequence[Event]) -> None:
         texts = [_event_text(event) for event in events]
         self._append("event/time", [e.time for e in events])
         self._append("event/kind", [_KINDS.index(e.kind) for e in events])
@@ -179,6 +249,15 @@ class Recorder:
             self._append("problem/friction", np.concatenate([p.friction for p, _ in solved]))
             self._append("problem/restitution", np.concatenate([p.restitution for p, _ in solved]))
             self._append("outcome/path", np.concatenate([o.path.impulse.ravel() for _, o in solved]))
+
+
+def write_scene(file: h5py.Group, scene: Scene) -> None:
+    """Describe a scene in the group "scene"."""
+    meta, arrays = scene.describe()
+    group = file.create_group("scene")
+    group.create_dataset("description", data=np.frombuffer(json.dumps(meta).encode(), dtype="u1"))
+    for name, array in sorted(arrays.items()):
+        group.create_dataset(f"arrays/{name}", data=array)
 
 
 def _event_text(event: Event) -> bytes:
@@ -215,31 +294,40 @@ def save(trajectory: Trajectory, path: "str | os.PathLike") -> Path:
 def load(path: "str | os.PathLike") -> Trajectory:
     """Read a recording, also one whose run was killed or is still going on.
 
+    Times and kinds of events are read at once, all else when it is looked at. The file may be deleted or
+    recorded anew meanwhile; FileFormatError comes then from what was written over by other means.
+
     Raises FileFormatError with one sentence for a missing, foreign or damaged file.
     """
     source = Path(path)
-    if not source.is_file():
-        raise FileFormatError(source, "no such file" if not source.exists() else "it is not a file")
-    if _is_cut_short(source):
-        raise FileFormatError(source, "the recording is cut short: its end is missing")
+    with opened(source, "carom recording") as file:
+        try:
+            return read_trajectory(file, StoredFile(source), read_scene(file["scene"]))
+        except DAMAGE as error:
+            raise damaged(source, error) from error
+
+
+def opened(path: Path, kind: str) -> h5py.File:
+    """A file of carom of a kind, open for reading; FileFormatError where it is none."""
+    if not path.is_file():
+        raise FileFormatError(path, "no such file" if not path.exists() else "it is not a file")
+    if _is_cut_short(path):
+        raise FileFormatError(path, "the recording is cut short: its end is missing")
     try:
         try:
-            file = h5py.File(source, "r", locking=False)
+            file = h5py.File(path, "r", locking=False)
         except OSError:  # a writer was killed or is still at work
-            file = h5py.File(source, "r", libver="latest", swmr=True, locking=False)
+            file = h5py.File(path, "r", libver="latest", swmr=True, locking=False)
     except OSError:
-        raise FileFormatError(source, "it is not a carom recording (no HDF5 file)") from None
-    with file:
-        if file.attrs.get("format") != "carom recording":
-            raise FileFormatError(source, "it is an HDF5 file, but no carom recording")
-        if file.attrs.get("version") != _VERSION:
-            raise FileFormatError(
-                source, f"expected format version {_VERSION}, got {file.attrs.get('version')!r}"
-            )
-        try:
-            return _read(file)
-        except (KeyError, IndexError, ValueError, TypeError, OSError) as error:
-            raise FileFormatError(source, f"the recording is damaged ({error})") from error
+        raise FileFormatError(path, f"it is not a {kind} (no HDF5 file)") from None
+    found, version = file.attrs.get("format"), file.attrs.get("version")
+    if found == kind and version == VERSION:
+        return file
+    file.close()
+    if found != kind:
+        what = f"a {found}" if isinstance(found, str) and found.startswith("carom ") else "an HDF5 file"
+        raise FileFormatError(path, f"it is {what}, but no {kind}")
+    raise FileFormatError(path, f"expected format version {VERSION}, got {version!r}")
 
 
 def _is_cut_short(path: Path) -> bool:
@@ -256,9 +344,12 @@ def _is_cut_short(path: Path) -> bool:
     return head[8] >= 2 and path.stat().st_size < int.from_bytes(head[28:36], "little")
 
 
-def _read(file: h5py.File) -> Trajectory:
-    scene = _read_scene(file["scene"])
-    trajectory = Trajectory(scene, str(file.attrs["law"]), int(file.attrs["seed"]))
+def read_trajectory(
+    file: h5py.Group, stored: StoredFile, scene: Scene, model: Model | None = None
+) -> Trajectory:
+    """What a recorder wrote into a file or group; one of the errors DAMAGE where it is not that."""
+    trajectory = Trajectory(scene, str(file.attrs["law"]), int(file.attrs["seed"]), model)
+    trajectory.law_description = str(file.attrs.get("law_description", ""))
     trajectory.start_time = float(file.attrs["start_time"])
     trajectory.remarks = json.loads(file.attrs["remarks"])
     last = file["progress"][-1]
@@ -266,15 +357,16 @@ def _read(file: h5py.File) -> Trajectory:
     trajectory.rest_time = None if np.isnan(last[1]) else float(last[1])
     trajectory.status = RunStatus[json.loads(file["progress"].attrs["statuses"])[int(last[2])].upper()]
     trajectory.message = trajectory.status.advice
-    pieces, polynomials, events, contacts, inertias, paths = (int(value) for value in last[3:])
-    _read_pieces(file, trajectory, pieces, file["polynomial"][:polynomials])
-    _read_events(
-        file, trajectory, events, contacts, file["problem/W"][:inertias], file["outcome/path"][:paths]
-    )
+    pieces, polynomials, events, contacts, inertias, paths, works, jumps = (int(value) for value in last[3:])
+    trajectory.motions = RecordedPieces(stored, file, len(scene.bodies), pieces, polynomials).motions
+    dim = 3 if scene.plane is None else 2
+    trajectory._events = RecordedEvents(stored, file, dim, events, contacts, inertias, paths)
+    trajectory.works = RecordedWorks(stored, file, works, jumps)
     return trajectory
 
 
-def _read_scene(group: h5py.Group) -> Scene:
+def read_scene(group: h5py.Group) -> Scene:
+    """The scene that `write_scene` described; one of the errors DAMAGE where it is not that."""
     arrays: dict[str, np.ndarray] = {}
 
     def collect(name: str, item: Any) -> None:
@@ -284,93 +376,3 @@ def _read_scene(group: h5py.Group) -> Scene:
     if "arrays" in group:
         group["arrays"].visititems(collect)
     return Scene.from_description(json.loads(group["description"][()].tobytes()), arrays)
-
-
-def _read_pieces(file: h5py.File, trajectory: Trajectory, count: int, polynomials: np.ndarray) -> None:
-    table = {
-        name: file[f"piece/{name}"][:count] for name in ("body", "start", "state", "acceleration", "terms")
-    }
-    at = 0
-    for k in range(count):
-        terms = int(table["terms"][k])
-        polynomial = None
-        if terms:
-            polynomial = polynomials[at : at + 13 * terms].reshape(13, terms)
-            at += 13 * terms
-        trajectory.motions[int(table["body"][k])].append(
-            float(table["start"][k]), table["state"][k], table["acceleration"][k], polynomial
-        )
-
-
-class _Reader:
-    """Takes consecutive rows of an array."""
-
-    def __init__(self, values: np.ndarray):
-        self._values, self._at = values, 0
-
-    def take(self, count: int) -> np.ndarray:
-        """The next `count` rows; ValueError where fewer are left."""
-        rows = self._values[self._at : self._at + count]
-        if len(rows) != count:
-            raise ValueError("a table is shorter than the events need")
-        self._at += count
-        return rows
-
-
-def _read_events(
-    file: h5py.File,
-    trajectory: Trajectory,
-    count: int,
-    contacts: int,
-    inertias: np.ndarray,
-    paths: np.ndarray,
-) -> None:
-    head = {
-        name: file[f"event/{name}"][:count]
-        for name in ("time", "kind", "contacts", "solved", "stages", "text")
-    }
-    kinds = json.loads(file["event/kind"].attrs["kinds"])
-    patch = {
-        name: _Reader(file[f"contact/{name}"][:contacts])
-        for name in ("bodies", "point", "frame", "gap", "feature", "feature_index", "along", "radius")
-    }
-    problem = {name: _Reader(file[f"problem/{name}"][()]) for name in ("velocity", "friction", "restitution")}
-    delassus, path, text = _Reader(inertias), _Reader(paths), _Reader(file["text"][()])
-    for k in range(count):
-        nc = int(head["contacts"][k])
-        frame = patch["frame"].take(nc)
-        found = ContactPatch(
-            patch["bodies"].take(nc).astype(np.int64),
-            patch["point"].take(nc),
-            frame[:, 0],
-            frame[:, 1],
-            frame[:, 2],
-            patch["gap"].take(nc),
-            patch["feature"].take(nc).astype(np.int64),
-            patch["feature_index"].take(nc).astype(np.int64),
-            patch["along"].take(nc),
-            patch["radius"].take(nc),
-        )
-        words = cast(dict[str, Any], json.loads(text.take(int(head["text"][k])).tobytes()))
-        asked = answered = None
-        if head["solved"][k]:
-            dim = 3 if trajectory.scene.plane is None else 2
-            size = dim * nc
-            asked = ImpactProblem(
-                delassus.take(size * size).reshape(size, size),
-                problem["velocity"].take(size),
-                problem["friction"].take(nc),
-                problem["restitution"].take(nc),
-                dim=dim,
-            )
-            stages = path.take(int(head["stages"][k]) * size).reshape(-1, size)
-            answered = ImpactOutcome.from_stages(
-                asked,
-                stages[1:],
-                words["labels"][1:],
-                ImpactStatus[words["status"].upper()],
-                words["message"],
-                words["info"],
-            )
-        kind = EventKind(kinds[int(head["kind"][k])])
-        trajectory.add_event(Event(float(head["time"][k]), kind, found, asked, answered, words["note"]))

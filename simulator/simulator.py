@@ -7,13 +7,13 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..bodies import Drive, Material, PlacedJoint, Scene
-from ..impact_laws import AnitescuPotra, ImpactLaw, ImpactProblem
+from ..impact_laws import AnitescuPotra, ImpactLaw, ImpactOutcome, ImpactProblem
 from ..progress import ProgressBar
 from . import kernels
 from .collision import (
@@ -26,6 +26,7 @@ from .collision import (
     pair_size,
 )
 from .event import ContactPatch, Event, EventKind, Feature
+from .given_state import packed_state
 from .held_contacts import features_at, held_features
 from .lasting_contact import (
     ContactForceError,
@@ -40,6 +41,8 @@ from .lasting_contact import (
     slip_now,
     stopped,
 )
+from .law_description import law_description
+from .ledger import WorkPiece
 from .motion import Island, Motion, Motions, Pair
 from .predictions import Predictions, SearchError, pair_order
 from .rest import closed_gaps, is_at_rest
@@ -60,10 +63,19 @@ from .tolerances import (
     SLIP_SPEED,
 )
 from .trajectory import RunStatus, Trajectory
+from .user_events import EventFunction, EventFunctionError, UserEvents, user_event
+
+if TYPE_CHECKING:
+    import os
+
+    from .branches import BranchedRun
 
 _LONGEST_PIECE = 4.0
 _EVENTS_WITHOUT_PROGRESS = 200
 _RENEWALS_WITHOUT_EVENT = 100_000
+_LOOK_AHEAD = 60.0  # [s] that step_event goes on for the sake of event functions alone
+STATE_SET = "state set"
+_GOES_ON = (RunStatus.UNFINISHED, RunStatus.REACHED_END, RunStatus.AT_REST)
 
 
 class Simulator:
@@ -100,6 +112,7 @@ class Simulator:
         self.event_limit = event_limit
         self.time = 0.0
         self.trajectory = Trajectory(scene, law.name, seed, self.model)
+        self.trajectory.law_description = law_description(law)
         self._rng = np.random.default_rng(seed)
         self._material: dict[Pair, Material] = {}
         self._touching: dict[int, list[Pair]] = {}
@@ -109,37 +122,112 @@ class Simulator:
         self._accumulated_at = -math.inf
         self._next_span = np.full(self.model.count, np.inf)
         self._stalled = 0
-        self._motions = Motions(self.model)
-        self._predictions = Predictions(self._motions)
-        self._refuse_overlap()
+        self._functions = UserEvents()
+        self._callbacks: list[Callable[[Event, Simulator], None]] = []
+        self._calling = False
+        self._begin(self.model.initial_states(), "at the start")
         self._remark_ignored_properties()
         self._refuse_loose_joints()
-        for body, state in enumerate(self._motions.states):
-            self._start_piece(body, state, self._free_motion(body, state))
         self._recorder = None
         if record is not None:
             from .recording import Recorder
 
             self._recorder = Recorder(self.trajectory, Path(record))
-        movable = set(np.flatnonzero(self.model.movable).tolist())
-        self._settle(movable)
+        self._settle_all()
 
     # -- what a user calls ---------------------------------------------------------------------------------
 
     @property
     def state(self) -> State:
-        """All bodies now."""
-        return State.unpacked(self.time, self._motions.all_states(self.time))
+        """All bodies now.
+
+        It can be set: ``sim.state = State(...)`` lets the simulation go on from there, at the present time (that
+        of the given state is not looked at). Fixed bodies keep what they have; everything is predicted anew, and
+        an event of kind USER with the note "state set" is recorded. TypeError or ValueError that names the field
+        and body, and nothing changed, for other shapes, values that are not finite, quaternions that are not of
+        unit length within 1e-6 (else they are normalised) and bodies that overlap.
+        """
+        return self._state_at(self.time)
+
+    @state.setter
+    def state(self, state: State) -> None:
+        self._set_packed(packed_state(self.model, state, self._motions.all_states(self.time)))
+
+    def _set_packed(self, packed: Array) -> None:
+        """Go on from these packed states (n, 13)."""
+        self._begin(packed, f"at t = {self.time:g} s")
+        self._add_event(Event(self.time, EventKind.USER, ContactPatch.empty(), None, None, STATE_SET))
+        self._settle_all()
+        if self._recorder and not self._calling:
+            self._recorder.event_added()
+
+    def add_event(
+        self,
+        function: EventFunction,
+        direction: int = 0,
+        terminal: bool = False,
+        name: str | None = None,
+        *,
+        resolution: float = 0.01,
+    ) -> None:
+        """Make an event of every zero of ``function(t, state) -> float``, as in scipy's solve_ivp.
+
+        A zero is where the function loses the sign it had: by going through zero, by reaching it (and staying,
+        say) or by jumping across at an impact, after which the event then follows. It is found to 1e-13 s on the
+        exact motion and recorded as an event of kind USER whose note is the name. A function that is zero at the
+        start has no zero there, and two zeros of one function are at least 1e-9 s apart. `state` is a `State`.
+
+        direction : 1 counts only rising zeros, -1 only falling ones, 0 both
+        terminal : whether the run stops there, with the status STOPPED; another `run` goes on
+        name : of the event; by default that of the function
+        resolution : [s] no zero is missed that is further than this from the next. The function is sampled so
+            densely or more, at Chebyshev points (at least five) of the time to the engine's next event; closer
+            pairs of zeros are found where a parabola through three samples comes near zero.
+
+        A function that raises or is not finite ends the run with the status USER_FUNCTION_FAILED, which names it
+        and the time. A run that stops at rest waits for no zeros: pass ``stop_at_rest=False``. Raises TypeError
+        or ValueError for bad arguments.
+        """
+        known = self._functions.functions
+        known.append(user_event(function, direction, terminal, name, resolution, known))
+
+    def on_event(self, callback: "Callable[[Event, Simulator], None]") -> None:
+        """Let ``callback(event, simulator)`` be called after every event, in order of registration.
+
+        The simulator has then gone on to just after all events of that instant. A callback may set its `state`,
+        of which no callback is told, and add event functions, but not advance it (RuntimeError). What it raises
+        reaches whoever advances the simulator; a recording is readable up to there.
+        """
+        if not callable(callback):
+            raise TypeError(f"callback: expected a function (event, simulator), got {callback!r}")
+        self._callbacks.append(callback)
 
     def copy(self) -> "Simulator":
         """An independent simulator at the same instant, which would go on identically, bit for bit.
 
-        It has the past of this one in its own trajectory. A recording stays with the original.
+        It has the past of this one in its own trajectory, and calls the same event functions and callbacks. A
+        recording stays with the original.
         """
-        shared = (self.model, self.model.scene, self.law)
+        return self._copied()
+
+    def _copied(self, past: Trajectory | None = None) -> "Simulator":
+        """A copy, with this trajectory for a past or one of its own."""
+        functions = (event.function for event in self._functions.functions)
+        shared = (self.model, self.model.scene, self.law, *functions, *self._callbacks)
         memo: dict[int, Any] = {id(part): part for part in shared}
         memo[id(self._recorder)] = None
-        return copy.deepcopy(self, memo)
+        if past is None:
+            return copy.deepcopy(self, memo)
+        memo[id(self.trajectory)] = past
+        copied = copy.deepcopy(self, memo)
+        past.works.pieces += copied._running_work()
+        return copied
+
+    def _running_work(self) -> list[WorkPiece]:
+        """Work of the steps that bodies are in now."""
+        found = (self._motions.island_of(body) for body in range(self.model.count))
+        islands = {id(island): island for island in found if island is not None}
+        return [island.work for island in islands.values() if island.work is not None]
 
     def joint_state(self, joint: PlacedJoint | str) -> tuple[float, float]:
         """Coordinate [rad or m] and rate of a joint now: the angle of a hinge, the way of a slide, a distance.
@@ -159,6 +247,61 @@ class Simulator:
         self.model = replace(self.model, articulation=articulation)
         self._settle(set(articulation.moved_by(number)))
 
+    @classmethod
+    def resume(
+        cls,
+        recording: "Trajectory | str | os.PathLike",
+        event: int,
+        law: ImpactLaw | None = None,
+        *,
+        record: Any = None,
+        event_limit: int = 1_000_000,
+    ) -> "Simulator":
+        """A simulator just after an event of a recorded run, which goes on as that run did, bit for bit.
+
+        The run is made again from its start and compared with the recording at every event, so this costs what
+        the run did up to there. States that were set are set again. Event functions and callbacks are not in a
+        recording: what they found is copied, but they have to be added anew to go on.
+
+        recording : a trajectory or the path of a file
+        event : index into its events, also from the end as -1; events of the same instant may be included
+        law : None takes the recorded one, if it is one of carom's
+        record, event_limit : as for a new simulator; the new recording has the past too
+
+        Raises ReplayError, a ValueError, where an event is not repeated, ValueError or TypeError for bad arguments,
+        FileFormatError for a file that is no recording.
+        """
+        from .replay import resume
+
+        return resume(recording, event, law, {"record": record, "event_limit": event_limit})
+
+    def branches(
+        self,
+        n: int,
+        seed: int,
+        until: float,
+        *,
+        tolerance: float = 0.0,
+        progress: bool = False,
+        stop_at_rest: bool = True,
+    ) -> "BranchedRun":
+        """The same run with different outcomes at undecided impacts, `n` members of a tree.
+
+        Every member goes on from now to `until` [s] as a copy of this simulator would, member i with a generator
+        of its own, ``default_rng(SeedSequence(seed).spawn(n)[i])``, and equals that copy bit for bit. Members whose
+        outcomes are equal, bit for bit, are simulated once; with others they part. This simulator stays where it
+        is. Callbacks are called once for all members of a node.
+
+        tolerance : [of the largest impulse] outcomes whose impulses differ by less count as one, that of the
+            lowest member. Above 0, members equal their copies only so closely, but impacts that are decided but
+            for rounding, such as those of one contact under a law that draws its way, part nobody.
+
+        Raises TypeError or ValueError for bad arguments.
+        """
+        from .branches import grow
+
+        return grow(self, n, seed, until, tolerance, progress, stop_at_rest)
+
     def step(self, duration: float) -> State:
         """Advance by exactly `duration` [s], through every event inside, and return the state."""
         if not (math.isfinite(duration) and duration >= 0.0):
@@ -167,11 +310,16 @@ class Simulator:
         return self.state
 
     def step_event(self) -> Event | None:
-        """Advance to just after the next event and return it; None where nothing will happen any more."""
+        """Advance to just after the next event and return it; None where nothing will happen any more.
+
+        Where bodies stay apart for ever, zeros of event functions are awaited for another 60 s.
+        """
+        self._go_on()
         known = len(self.trajectory._events)
+        last = self.time + _LOOK_AHEAD if self._functions else -math.inf
         renewals = 0
         while not self._at_rest() and len(self.trajectory._events) == known and self._can_go_on():
-            if self._all_stay_apart():
+            if self.time >= last and self._all_stay_apart():
                 break
             self._advance(math.inf)
             renewals += 1
@@ -185,8 +333,8 @@ class Simulator:
         The returned trajectory carries the status; with `progress` a bar appears on a terminal when the run
         takes more than two seconds.
         """
-        if not (math.isfinite(until) and until >= self.time):
-            raise ValueError(f"until: expected a finite time of at least {self.time:g} s, got {until!r}")
+        self.check_until(until)
+        self._go_on()
         bar = ProgressBar(self.time, until, "simulating") if progress else None
         whole = False
         try:
@@ -203,10 +351,23 @@ class Simulator:
             self._finish(until, whole)
         return self.trajectory
 
+    def check_until(self, until: float) -> None:
+        """Raise ValueError unless the simulation can go on to the time `until` [s]."""
+        if not (math.isfinite(until) and until >= self.time):
+            raise ValueError(f"until: expected a finite time of at least {self.time:g} s, got {until!r}")
+
     # -- the loop ------------------------------------------------------------------------------------------
 
     def _advance(self, until: float) -> None:
-        """One turn of the loop: the next event, or the next renewal of a piece, or `until`."""
+        """One turn of the loop, and those told who want to know of its events."""
+        known = len(self.trajectory._events)
+        self._turn(until)
+        self._call_back(known)
+        if self._recorder:  # only now is the motion after the event known
+            self._recorder.event_added()
+
+    def _turn(self, until: float) -> None:
+        """The next event, or the next renewal of a piece, or `until`."""
         renewal = self._motions.next_end()
         try:
             impact, pair = self._predictions.next(min(renewal, until))
@@ -214,6 +375,8 @@ class Simulator:
             self._fail(RunStatus.NO_PROGRESS, str(error))
             return
         following = max(self.time, float(min(impact, renewal, until)))
+        if self._functions and self._user_event(following):
+            return
         self._stalled = 0 if following > self.time + SAME_INSTANT else self._stalled + 1
         self.time = following
         self._touching.clear()
@@ -225,8 +388,32 @@ class Simulator:
             self._notice(pair)
         else:
             self._impact({pair}, set(pair))
-        if self._recorder:  # only now is the motion after the event known
-            self._recorder.event_added()
+
+    def _user_event(self, until: float) -> bool:
+        """Whether an event function has a zero by then or fails: time is then there."""
+        try:
+            crossings = self._functions.next(self.time, until, self._state_at)
+        except EventFunctionError as error:
+            self.time = self.trajectory.end_time = error.time
+            self._fail(RunStatus.USER_FUNCTION_FAILED, str(error))
+            return True
+        for crossing in crossings:
+            self.time = crossing.time
+            name = crossing.event.name
+            self._add_event(Event(self.time, EventKind.USER, ContactPatch.empty(), None, None, name))
+            if crossing.event.terminal:
+                self._fail(RunStatus.STOPPED, f"event {name!r} at t = {self.time!r} s")
+        return bool(crossings)
+
+    def _call_back(self, known: int) -> None:
+        """Tell the callbacks of all events after the first `known`."""
+        for event in self.trajectory.events[known:] if self._callbacks else ():
+            for callback in self._callbacks:
+                self._calling = True
+                try:
+                    callback(event, self)
+                finally:
+                    self._calling = False
 
     def _impact(self, pairs: set[Pair], bodies: set[int]) -> None:
         """Everything that touches these pairs and bodies now, through the law, into new motion."""
@@ -237,7 +424,7 @@ class Simulator:
             self._settle({int(b) for b in moving} | touched)
             return
         problem = self._problem(patch, jacobian, inverse_mass, velocity)
-        outcome = self.law.resolve(problem, self._rng)
+        outcome = self._resolve(problem)
         self._set_velocity(moving, problem.generalized_velocity(outcome))
         note, closing = self._accumulation(patch)
         self._add_event(Event(self.time, EventKind.IMPACT, patch, problem, outcome, note))
@@ -249,6 +436,10 @@ class Simulator:
         if closing is not None:
             touched |= {body for body in closing.bodies.ravel().tolist() if self.model.movable[body]}
         self._settle({int(b) for b in moving} | touched, closing)
+
+    def _resolve(self, problem: ImpactProblem, settling: bool = False) -> ImpactOutcome:
+        """Ask the law; `settling`, in the midst of finding new motion."""
+        return self.law.resolve(problem, self._rng)
 
     def _notice(self, pair: Pair) -> None:
         """A sensor and a body begin to overlap."""
@@ -289,7 +480,7 @@ class Simulator:
                 except ContactForceError:  # forces have grown beyond all bounds: perhaps an impulse helps
                     changed |= members
                 except ForceFunctionError as error:
-                    self._fail(RunStatus.FORCE_FAILED, str(error))
+                    self._fail(RunStatus.USER_FUNCTION_FAILED, str(error))
                     return
                 else:
                     continued |= members
@@ -526,7 +717,7 @@ class Simulator:
             self._fail(RunStatus.CONTACT_FAILED, str(error))
             return
         except ForceFunctionError as error:
-            self._fail(RunStatus.FORCE_FAILED, str(error))
+            self._fail(RunStatus.USER_FUNCTION_FAILED, str(error))
             return
         for body in sorted(free):
             self._start_piece(body, states[body], self._free_motion(body, states[body]))
@@ -540,7 +731,7 @@ class Simulator:
         """
         jacobian, inverse_mass, velocity, bodies = contact_jacobian(self.model, patch, self._motions.states)
         problem = self._problem(patch, jacobian, inverse_mass, velocity)
-        outcome = self.law.resolve(problem, self._rng)
+        outcome = self._resolve(problem, settling=True)
         if not (outcome.resolved and outcome.impulse.any()):
             return False
         self._set_velocity(bodies, problem.generalized_velocity(outcome))
@@ -711,7 +902,7 @@ class Simulator:
             island.reaches_limit = False
         works = self.trajectory.works
         if island.work is not None:
-            works.cut(island.work, self.time)
+            island.work.cut(self.time)
         island.work = None if step.work is None else works.add_piece(self.time, self.time + span, step.work)
         for row, body in enumerate(island.bodies.tolist()):
             coefficients = step.coefficients[row]
@@ -764,10 +955,32 @@ class Simulator:
         bounds = kernels.motion_bounds(coefficients, span, inertia, inverse, True)
         return Motion(self.time, self.time + span, coefficients, bounds)
 
+    def _begin(self, states: Array, when: str) -> None:
+        """Let all bodies fly on from these packed states (n, 13) alone, until they are settled.
+
+        ValueError, which says `when`, and nothing changed, where bodies overlap.
+        """
+        motions = Motions(self.model)
+        for body, state in enumerate(states):
+            motions.begin(body, state, self._free_motion(body, state))
+        predictions = Predictions(motions)
+        self._refuse_overlap(motions, predictions, when)
+        self._motions, self._predictions = motions, predictions
+        for body, state in enumerate(states):
+            self._record_piece(body, state)
+        for past in (self._touching, self._contacts, self._history, self._changes):
+            past.clear()
+        self._accumulated_at = -math.inf
+        self._next_span[:] = np.inf
+        self._functions.forget()
+
+    def _settle_all(self) -> None:
+        self._settle(set(np.flatnonzero(self.model.movable).tolist()))
+
     def _start_piece(self, body: int, state: Array, motion: Motion) -> None:
         before = self._motions.island_of(body)
         if before is not None and before is not motion.island and before.work is not None:
-            self.trajectory.works.cut(before.work, self.time)
+            before.work.cut(self.time)
         self._motions.begin(body, state, motion)
         self._record_piece(body, state)
 
@@ -823,8 +1036,15 @@ class Simulator:
             self.trajectory.rest_time = None
         return resting
 
+    def _go_on(self) -> None:
+        """A user asks for more."""
+        if self._calling:
+            raise RuntimeError("a callback on an event may set the state, but not advance the simulator")
+        if self.trajectory.status is RunStatus.STOPPED:
+            self.trajectory.status = RunStatus.UNFINISHED
+
     def _can_go_on(self) -> bool:
-        if self.trajectory.status not in (RunStatus.UNFINISHED, RunStatus.REACHED_END, RunStatus.AT_REST):
+        if self.trajectory.status not in _GOES_ON:
             return False
         if len(self.trajectory._events) >= self.event_limit:
             self._fail(RunStatus.EVENT_LIMIT, f"{self.event_limit} events by t = {self.time:g} s")
@@ -843,12 +1063,16 @@ class Simulator:
         resting = self._at_rest()
         trajectory.end_time = max(self.time, trajectory.rest_time or 0.0) if resting else self.time
         trajectory.end_time = min(max(trajectory.end_time, trajectory.start_time), max(until, self.time))
-        if trajectory.status in (RunStatus.UNFINISHED, RunStatus.REACHED_END, RunStatus.AT_REST):
+        if trajectory.status in _GOES_ON:
             ended = RunStatus.AT_REST if resting else RunStatus.REACHED_END
             trajectory.status = ended if whole else RunStatus.UNFINISHED
             trajectory.message = trajectory.status.advice
         if self._recorder:
             self._recorder.flush(final=whole)
+
+    def _state_at(self, time: float) -> State:
+        """All bodies at a time [s] within their current pieces."""
+        return State.unpacked(time, self._motions.all_states(time))
 
     def _add_event(self, event: Event) -> None:
         self.trajectory.add_event(event)
@@ -856,19 +1080,18 @@ class Simulator:
             self.trajectory.works.add_jump(self.time, "impacts", event.outcome.energy_change)
         self.trajectory.end_time = self.time
 
-    def _refuse_overlap(self) -> None:
-        bodies = self.model.scene.bodies
-        for pair in self._predictions.close_at_start():
-            states = self._motions.states
-            if self._predictions.is_sensor(pair):
+    def _refuse_overlap(self, motions: Motions, predictions: Predictions, when: str) -> None:
+        bodies, states = self.model.scene.bodies, motions.states
+        for pair in predictions.close_at_start():
+            if predictions.is_sensor(pair):
                 if pair_gap(self.model, pair, states)[1] <= 0.0 or overlap(self.model, pair, states) > 0.0:
-                    self._predictions.start_inside(pair)
+                    predictions.start_inside(pair)
                 continue
             depth = overlap(self.model, pair, states)
             if depth > OVERLAP * pair_size(self.model, pair):
                 first, second = (bodies[b].name for b in sorted(pair))
                 raise ValueError(
-                    f"position: bodies {first!r} and {second!r} overlap by {depth:.6g} m at the start; "
+                    f"position: bodies {first!r} and {second!r} overlap by {depth:.6g} m {when}; "
                     "move them apart, or let scene.resolve_overlaps() do it"
                 )
 

@@ -155,7 +155,7 @@ def test_bad_force_functions_end_the_run_in_words(function, words):
     scene.add(carom.Body(carom.Sphere(0.1), mass=1.0, name="ball"))
     scene.add_force(function)
     trajectory = Simulator(scene, carom.StrongeCoulomb()).run(2.0)
-    assert trajectory.status == RunStatus.FORCE_FAILED
+    assert trajectory.status == RunStatus.USER_FUNCTION_FAILED
     import re
 
     assert re.search(words, trajectory.message)

@@ -1,0 +1,140 @@
+"""A recorded run made again up to one of its events, from where it goes on identically."""
+
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..impact_laws import ImpactLaw
+from .event import Event, EventKind
+from .law_description import described_law
+from .simulator import STATE_SET, Simulator
+from .trajectory import Trajectory
+
+
+class ReplayError(ValueError):
+    """A recorded run is not repeated; the text says which event differs and how."""
+
+
+def resume(
+    recording: "Trajectory | str | os.PathLike", event: int, law: ImpactLaw | None, options: dict[str, Any]
+) -> Simulator:
+    """See `Simulator.resume`."""
+    if not isinstance(recording, Trajectory):
+        record = options["record"]
+        if record is not None and Path(record).resolve() == Path(recording).resolve():
+            raise ValueError(f"record: expected another file than the one that is read, got {str(record)!r}")
+        recording = Trajectory.load(recording)
+    count = len(recording.events)
+    if isinstance(event, bool) or not isinstance(event, int | np.integer):
+        raise TypeError(f"event: expected the index of an event, got {event!r}")
+    if not -count <= event < count:
+        raise ValueError(f"event: expected an index of one of {count} events, got {event}")
+    simulator = Simulator(recording.scene, _law_of(recording, law), recording.seed, **options)
+    _Replay(simulator, recording).until(int(event) % count)
+    return simulator
+
+
+def _law_of(recording: Trajectory, law: ImpactLaw | None) -> ImpactLaw:
+    """The law given, or the one that the recording describes."""
+    name = recording.law_name
+    if law is None:
+        law = described_law(name, recording.law_description)
+        if law is None:
+            raise ValueError(f"law: the recording does not describe its law {name!r}, so it has to be given")
+    if getattr(law, "name", None) != name:
+        raise ValueError(f"law: expected {name!r}, with which the recording was made, got {law!r}")
+    return law
+
+
+class _Replay:
+    """A simulator that repeats a recording, event by event."""
+
+    def __init__(self, simulator: Simulator, recording: Trajectory):
+        self._simulator, self._recorded = simulator, recording.events
+        self._motions = recording.motions
+        self._done = 0
+
+    def until(self, last: int) -> None:
+        """Go to just after the event of this index."""
+        self._compare()
+        while self._done <= last:
+            event = self._recorded[self._done]
+            if event.kind is not EventKind.USER:
+                self._come_to(event)
+            elif event.note == STATE_SET:
+                self._set_state(event)
+            else:
+                self._note(event)
+            self._compare()
+
+    def _come_to(self, event: Event) -> None:
+        """The next event of the engine."""
+        simulator = self._simulator
+        while len(simulator.trajectory.events) == self._done:
+            if not simulator._can_go_on():
+                raise ReplayError(
+                    f"{self._name(event)} is not repeated: {simulator.trajectory.message or 'nothing happens'}"
+                )
+            simulator._advance(event.time)
+
+    def _note(self, event: Event) -> None:
+        """A zero of an event function, which is not known here but changes no motion; events of the same instant
+        that come after it have to wait."""
+        before = math.nextafter(event.time, -math.inf)
+        self._go(before)
+        if len(self._simulator.trajectory.events) == self._done:
+            self._simulator.time = event.time
+            self._simulator._add_event(Event(event.time, event.kind, event.contacts, None, None, event.note))
+
+    def _set_state(self, event: Event) -> None:
+        """A state that was set begins a piece of every body."""
+        simulator = self._simulator
+        self._go(event.time)
+        if len(simulator.trajectory.events) > self._done:
+            return  # which will be found to differ
+        pieces = [
+            recorded.piece(len(own)) if len(own) < len(recorded) else None
+            for own, recorded in zip(simulator.trajectory.motions, self._motions, strict=True)
+        ]
+        states = [piece[0] for piece in pieces if piece is not None]
+        if len(states) < len(pieces):
+            raise ReplayError(f"{self._name(event)} is not repeated: the recording ends before it")
+        simulator._set_packed(np.array(states))
+
+    def _go(self, time: float) -> None:
+        """Advance to a time [s], at most to the next event."""
+        simulator = self._simulator
+        while (
+            simulator.time < time
+            and len(simulator.trajectory.events) == self._done
+            and simulator._can_go_on()
+        ):
+            simulator._advance(time)
+
+    def _compare(self) -> None:
+        """Every new event must be the recorded one, bit for bit; ReplayError where it is not."""
+        for event in self._simulator.trajectory.events[self._done : len(self._recorded)]:
+            recorded = self._recorded[self._done]
+            for what, found, expected in zip(_WORDS, _bits(event), _bits(recorded), strict=True):
+                if found != expected:
+                    raise ReplayError(
+                        f"{self._name(recorded)} is not repeated: its {what} differs, with {event.kind.value} at "
+                        f"t = {event.time!r} s; was the recording made with another law or version?"
+                    )
+            self._done += 1
+
+    def _name(self, event: Event) -> str:
+        return f"event {self._done} of the recording ({event.kind.value} at t = {event.time!r} s)"
+
+
+_WORDS = ("time", "kind", "note", "contacts", "contacts", "impulse")
+
+
+def _bits(event: Event) -> tuple:
+    """What is equal for equal events."""
+    contacts, outcome = event.contacts, event.outcome
+    impulse = b"" if outcome is None else outcome.impulse.tobytes()
+    return (event.time, event.kind, event.note, contacts.bodies.tolist(), contacts.point.tobytes(), impulse)

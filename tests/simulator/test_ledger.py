@@ -1,0 +1,99 @@
+"""The energy ledger: of sliding, of parts of a run, of recordings and of branches."""
+
+import numpy as np
+import pytest
+
+import carom
+from carom.simulator import Simulator
+
+GRAVITY = 9.81
+
+
+def sliding_scene():
+    """A block that slides to a stop beside a pendulum with a damped spring and a drive."""
+    scene = carom.Scene()
+    material = carom.Material(0.3, 0.0)
+    scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True, material=material))
+    scene.add(
+        carom.Body(
+            carom.Box((0.2, 0.2, 0.1)),
+            mass=2.0,
+            position=(0, 0, 0.05),
+            velocity=(1.5, 0, 0),
+            material=material,
+        )
+    )
+    scene.add(carom.Body(carom.Sphere(0.1), mass=1.0, position=(5, 0, 3)))
+    scene.add_joint(
+        carom.RevoluteJoint(
+            2,
+            anchor=(4, 0, 3),
+            axis=(0, 1, 0),
+            spring=carom.Spring(3.0, 0.2),
+            damping=0.4,
+            drive=carom.Drive(effort=1.0, damping=0.1, rate=2.0, limit=1.05),
+        )
+    )
+    scene.add_force(carom.Drag(1, linear=0.01))
+    return scene
+
+
+def test_friction_work_of_a_sliding_block():
+    scene = carom.Scene()
+    material = carom.Material(0.3, 0.0)
+    scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True, material=material))
+    scene.add(
+        carom.Body(
+            carom.Box((0.2, 0.2, 0.1)),
+            mass=2.0,
+            position=(0, 0, 0.05),
+            velocity=(1.5, 0, 0),
+            material=material,
+        )
+    )
+    trajectory = Simulator(scene, carom.StrongeCoulomb()).run(2.0)
+    times = np.linspace(0, 0.5, 11)
+    ledger = trajectory.ledger(times)
+    slid = 1.5 * times - 0.15 * GRAVITY * times**2
+    np.testing.assert_allclose(ledger.friction, -0.3 * 2.0 * GRAVITY * slid, atol=1e-11)
+    end = trajectory.ledger(trajectory.end_time)
+    assert end.friction + end.closing == pytest.approx(-0.5 * 2.0 * 1.5**2, abs=1e-11)
+    assert abs(end.closing) < 1e-11
+    assert end.kinetic == 0.0
+
+
+def test_every_channel_closes_and_is_recorded(tmp_path):
+    trajectory = Simulator(sliding_scene(), carom.StrongeCoulomb(), record=tmp_path / "live.h5").run(2.0)
+    times = np.linspace(0, 2, 81)
+    ledger = trajectory.ledger(times)
+    assert np.abs(ledger.residual).max() < 1e-10
+    for channel in ("friction", "damping", "drag", "drives"):
+        assert abs(getattr(ledger, channel)[-1]) > 1e-3
+    trajectory.save(tmp_path / "saved.h5")
+    for name in ("live.h5", "saved.h5"):
+        again = carom.Trajectory.load(tmp_path / name).ledger(times)
+        for channel in ("friction", "damping", "drag", "drives", "springs", "impacts", "kinetic"):
+            np.testing.assert_allclose(
+                getattr(again, channel), getattr(ledger, channel), rtol=1e-13, atol=1e-13
+            )
+
+
+def test_runs_in_parts_have_the_ledger_of_one(tmp_path):
+    whole = Simulator(sliding_scene(), carom.StrongeCoulomb()).run(1.5)
+    parts = Simulator(sliding_scene(), carom.StrongeCoulomb(), record=tmp_path / "parts.h5")
+    for until in (0.2, 0.55, 1.5):
+        parts.run(until)
+    times = np.linspace(0, 1.5, 40)
+    recorded = carom.Trajectory.load(tmp_path / "parts.h5")
+    for other in (parts.trajectory, recorded):
+        np.testing.assert_allclose(other.ledger(times).work, whole.ledger(times).work, rtol=1e-12, atol=1e-12)
+
+
+def test_ledgers_of_branches_close(tmp_path):
+    from carom.demos.rocking_block import RockingBlock
+
+    simulator = Simulator(RockingBlock().scene(), carom.SetValuedRouth(step=1e-3))
+    run = simulator.branches(4, 1, 0.8)
+    for trajectory in run.trajectories:
+        times = np.linspace(0, trajectory.end_time, 30)
+        assert np.abs(trajectory.ledger(times).residual).max() < 1e-9
