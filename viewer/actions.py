@@ -123,7 +123,7 @@ GROUPS: dict[str, tuple[Action, ...]] = {
         Action(("left", "right"), "← →", "one frame back or on (shift: ten)", _step_frames),
         Action(("bracketleft", "bracketright"), "[  ]", "previous or next impact (shift: any event)", _jump),
         Action(("down", "up"), "↓ ↑", "step inside the impact, along its impulses", _step_inside),
-        Action(("n",), "N", "play impacts too: the clock waits while impulses grow", _play_impacts),
+        Action(("n",), "N", "play impacts too, while the clock waits", _play_impacts),
         Action(("comma", "period"), ",  .", "slower or faster", _change_speed),
         Action(("home", "end"), "Home End", "to the start or the end", _go_to_end),
     ),

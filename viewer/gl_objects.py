@@ -160,7 +160,7 @@ class ShadowMap:
         self.texture = generate(gl.glGenTextures)
         gl.glBindTexture(gl.GL_TEXTURE_2D, self.texture)
         gl.glTexImage2D(
-            gl.GL_TEXTURE_2D, 0, gl.GL_DEPTH_COMPONENT24, size, size, 0,
+            gl.GL_TEXTURE_2D, 0, gl.GL_DEPTH_COMPONENT16, size, size, 0,
             gl.GL_DEPTH_COMPONENT, gl.GL_FLOAT, None,
         )  # fmt: skip
         for setting, value in (

@@ -349,7 +349,7 @@ class HeadsUp:
         lengths = [sum(len(rows[name]) + 1.7 for name in names) for names in columns]
         line = min(22 * unit, (self.height - 60 * unit) / (max(lengths) + 1.5))
         size = min(10.5 * unit, 0.48 * line)
-        width = min(430 * unit, (self.width - 40 * unit) / 2)
+        width = min(440 * unit, (self.width - 40 * unit) / 2)
         height = (max(lengths) + 1.2) * line
         left, top = self.width / 2 - width, (self.height + height) / 2
         overlay.box(left, top - height, 2 * width, height, PANEL, 10 * unit)

@@ -1,7 +1,7 @@
 """Text and flat shapes over a drawn scene. Import only after `display.load_pyglet`."""
 
 import math
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
@@ -32,7 +32,7 @@ class Overlay:
     def text(self, words: str, x: float, y: float, *, size: float = 13, anchor: Anchor = "left",
              colour: Colour | None = None, paper: bool = False) -> None:  # fmt: skip
         """Write a line about the height y, on paper when wanted; nothing without a text library."""
-        line = _line(words, float(size))
+        line = _line(words, _rounded(size))
         if line is None:
             return
         letters, width = line
@@ -48,7 +48,7 @@ class Overlay:
 
     def width(self, words: str, size: float) -> float:
         """Width of a line [pixels]; 0 without a text library."""
-        line = _line(words, float(size))
+        line = _line(words, _rounded(size))
         return line[1] if line else 0.0
 
     def box(self, x: float, y: float, width: float, height: float, colour: Colour, radius: float = 6) -> None:
@@ -123,6 +123,11 @@ def _painter(window: Any) -> _Painter:
     return _painters[window]
 
 
+def _rounded(size: float) -> float:
+    """A size of which there are few, since each has textures of its own."""
+    return round(2 * size) / 2
+
+
 @lru_cache(maxsize=4096)
 def _line(words: str, size: float) -> tuple[list[tuple], float] | None:
     """The letters of a line (texture, box, texture corners) from its left end on its base line, and its width.
@@ -133,8 +138,7 @@ def _line(words: str, size: float) -> tuple[list[tuple], float] | None:
     if not _text_works:
         return None
     try:
-        font = pyglet.font.load(FONTS, size, dpi=DOTS_PER_INCH)
-        glyphs, offsets = font.get_glyphs(words)
+        glyphs, offsets = _font(size).get_glyphs(words)
     except Exception:  # whatever ctypes or pyglet raises: a picture without labels is better than none
         _text_works = False
         return None
@@ -146,6 +150,12 @@ def _line(words: str, size: float) -> tuple[list[tuple], float] | None:
         letters.append((glyph.owner.id, place, corners))
         x += glyph.advance + offset.x_advance
     return letters, x
+
+
+@cache
+def _font(size: float) -> Any:
+    """The font of a size, kept for good: without it pyglet would drop the textures of its letters."""
+    return pyglet.font.load(FONTS, size, dpi=DOTS_PER_INCH)
 
 
 _text_works = True

@@ -65,19 +65,17 @@ def body_solids(
     tint: Light = (0.0, 0.0, 0.0),
     tinted: float = 0.0,
     fixed: bool = True,
-    coarse: bool = False,
     shadow: bool = True,
 ) -> list[Solid]:
-    """The bodies of a run in a state; without the `fixed` ones, and with `coarse` spheres, where wanted."""
+    """The bodies of a run in a state, without the `fixed` ones where wanted."""
     solids = []
     bodies = run.stage.bodies
     for part, instances in zip(run.stage.parts, run.stage.instances_of(state), strict=True):
         movable = np.array([not bodies[index].fixed for index in part.bodies])
-        mesh = unit_sphere(1) if coarse and part.mesh.is_sphere else part.mesh
         if movable.any():
-            solids.append(Solid(mesh, instances[movable], opacity, tint, tinted, shadow))
+            solids.append(Solid(part.mesh, instances[movable], opacity, tint, tinted, shadow))
         if fixed and not movable.all():
-            solids.append(Solid(mesh, instances[~movable], shadow=shadow))
+            solids.append(Solid(part.mesh, instances[~movable], shadow=shadow))
     return solids
 
 

@@ -28,7 +28,7 @@ class Quality:
     """
 
     samples: int = 4
-    shadow_size: int = 2048
+    shadow_size: int = 1536
     resolution: float = 1.0
 
 
@@ -50,7 +50,10 @@ class Renderer:
         self._floor = Program(shaders.FLOOR_VERTEX, shaders.FLOOR_FRAGMENT)
         self._sky = Program(shaders.SKY_VERTEX, shaders.SKY_FRAGMENT)
         self._ribbon = Program(shaders.RIBBON_VERTEX, shaders.RIBBON_FRAGMENT)
+        self._ball = Program(shaders.BALL_VERTEX, shaders.BALL_FRAGMENT)
+        self._ball_shadow = Program(shaders.BALL_VERTEX, shaders.BALL_SHADOW_FRAGMENT)
         self._ribbons = Strips((3, 3, 1, 4))
+        self._balls = Strips((4, 4, 4, 4), divisor=1)
         self._meshes: dict[int, tuple[Mesh, InstancedMesh]] = {}
         self._no_vertices = generate(gl.glGenVertexArrays)
         self._shadow_maps: dict[int, ShadowMap] = {}
@@ -111,8 +114,11 @@ class Renderer:
         for shadow_map in self._shadow_maps.values():
             shadow_map.close()
         self._ribbons.close()
+        self._balls.close()
         delete(gl.glDeleteVertexArrays, self._no_vertices)
-        for program in (self._body, self._shadow, self._floor, self._sky, self._ribbon):
+        for program in (
+            self._body, self._shadow, self._floor, self._sky, self._ribbon, self._ball, self._ball_shadow,
+        ):  # fmt: skip
             program.close()
 
     # -- one picture -----------------------------------------------------------------------------------------
@@ -134,11 +140,12 @@ class Renderer:
         gl.glActiveTexture(gl.GL_TEXTURE0)
         gl.glBindTexture(gl.GL_TEXTURE_2D, shadow_map.texture if shadow_map else 0)
         self._draw_planes(view, shadow_map)
-        self._use_shading(self._body, view, shadow_map)
+        for program in (self._ball, self._body):
+            self._use_shading(program, view, shadow_map)
         self._draw_opaque(picture)
         self._draw_ribbons(view, picture)
-        self._use_shading(self._body, view, shadow_map)
         self._draw_translucent(view, [solid for solid in picture.solids if solid.opacity < 1])
+        self._body.use()
         self._body.set("shadow_strength", 0.0)
         self._draw_translucent(view, picture.glass)
         self._draw_marks(picture)
@@ -181,13 +188,26 @@ class Renderer:
     def _draw_solid(
         self, solid: Solid, instances: np.ndarray | None = None, opacity: float | None = None
     ) -> None:
-        self._body.set("opacity", solid.opacity if opacity is None else opacity)
-        self._body.set("highlight", solid.tint)
-        self._body.set("highlighted", float(solid.tinted))
-        self._body.set("gloss", 0.0 if solid.outline else 0.28)
-        mesh = self._mesh(solid.mesh)
-        mesh.place(solid.instances if instances is None else instances)
-        mesh.draw()
+        as_balls = _as_balls(solid)
+        program = self._ball if as_balls else self._body
+        program.use()
+        program.set("opacity", solid.opacity if opacity is None else opacity)
+        program.set("highlight", solid.tint)
+        program.set("highlighted", float(solid.tinted))
+        program.set("gloss", 0.0 if solid.outline else 0.28)
+        if as_balls and solid.opacity >= 1:
+            gl.glEnable(gl.GL_SAMPLE_ALPHA_TO_COVERAGE)  # smooth edges
+        self._draw_instances(solid, solid.instances if instances is None else instances)
+        gl.glDisable(gl.GL_SAMPLE_ALPHA_TO_COVERAGE)
+
+    def _draw_instances(self, solid: Solid, instances: np.ndarray) -> None:
+        if _as_balls(solid):
+            self._balls.place(instances)
+            self._balls.draw_quads()
+        else:
+            mesh = self._mesh(solid.mesh)
+            mesh.place(instances)
+            mesh.draw()
 
     def _mesh(self, mesh: Mesh) -> InstancedMesh:
         if id(mesh) not in self._meshes:
@@ -225,13 +245,16 @@ class Renderer:
         gl.glDepthMask(gl.GL_TRUE)
         gl.glEnable(gl.GL_DEPTH_CLAMP)
         gl.glClear(gl.GL_DEPTH_BUFFER_BIT)
-        self._shadow.use()
-        self._shadow.set("view_projection", view.light_matrix)
         for solid in picture.solids:
             if solid.shadow:
-                mesh = self._mesh(solid.mesh)
-                mesh.place(solid.instances)
-                mesh.draw()
+                program = self._ball_shadow if _as_balls(solid) else self._shadow
+                program.use()
+                program.set("view_projection", view.light_matrix)
+                if program is self._ball_shadow:
+                    program.set("forward", -view.light)
+                    program.set("orthographic", 1.0)
+                    program.set("eye", 4.0 * view.light_reach * view.light)
+                self._draw_instances(solid, solid.instances)
         gl.glDisable(gl.GL_DEPTH_CLAMP)
         return shadow_map
 
@@ -325,6 +348,11 @@ class _View:
         matrix = np.eye(4)
         matrix[0, :3], matrix[1, :3], matrix[2, :3] = first / reach, second / reach, -self.light / (2 * reach)
         return matrix
+
+
+def _as_balls(solid: Solid) -> bool:
+    """Whether this is drawn as squares on which balls are computed: exact, and faster than meshes of them."""
+    return solid.mesh.is_sphere and not solid.outline
 
 
 def plain_picture(run: Run, time: float, linger: float = 0.0) -> Picture:

@@ -120,12 +120,12 @@ class Replay:
         state = self.main_run.state(self.timeline.time)
         return BodyVelocities(np.asarray(state.velocity), np.asarray(state.angular_velocity))
 
-    def pictures(self, coarse: bool = False) -> list[Picture]:
-        """What to draw now: one picture, or one for each run side by side; with coarse spheres where wanted."""
+    def pictures(self) -> list[Picture]:
+        """What to draw now: one picture, or one for each run side by side."""
         self._follow()
         if self.side_by_side:
-            return [self._picture([number], coarse) for number in range(len(self.runs))]
-        return [self._picture(range(len(self.runs)), coarse)]
+            return [self._picture([number]) for number in range(len(self.runs))]
+        return [self._picture(range(len(self.runs)))]
 
     def contacts(self) -> list[tuple[int, ContactView]]:
         """Contacts to draw now, with the number of their run: of this instant, while playing of the last ones."""
@@ -421,14 +421,12 @@ class Replay:
             run = self.runs[self.picked_run]
             self.camera.target = np.array(run.state(self.timeline.time).position[self.picked], dtype=float)
 
-    def _picture(self, numbers: Sequence[int], coarse: bool) -> Picture:
+    def _picture(self, numbers: Sequence[int]) -> Picture:
         main = numbers[0] if len(numbers) == 1 else self.main_number
         stage = self.runs[main].stage
         result = Picture(stage)
         for number in numbers:
-            self._add_bodies(
-                result, number, alone=len(numbers) == 1, first=number == numbers[0], coarse=coarse
-            )
+            self._add_bodies(result, number, alone=len(numbers) == 1, first=number == numbers[0])
         self._add_trails_and_ghosts(result, numbers)
         self._add_contacts(result, numbers)
         if self.shown.velocities:
@@ -440,7 +438,7 @@ class Replay:
             result.solids += [line] if line is not None else []
         return result
 
-    def _add_bodies(self, result: Picture, number: int, alone: bool, first: bool, coarse: bool) -> None:
+    def _add_bodies(self, result: Picture, number: int, alone: bool, first: bool) -> None:
         run, count = self.runs[number], len(self.runs)
         opacity, tint, tinted, shadow = 1.0, (0.0, 0.0, 0.0), 0.0, True
         if not alone and count > 1:
@@ -453,7 +451,7 @@ class Replay:
             opacity = min(opacity, 0.32)
         result.solids += pictures.body_solids(
             run, run.state(self.timeline.time), opacity=opacity, tint=tint, tinted=tinted,
-            fixed=first, coarse=coarse, shadow=shadow,
+            fixed=first, shadow=shadow,
         )  # fmt: skip
 
     def _add_trails_and_ghosts(self, result: Picture, numbers: Sequence[int]) -> None:

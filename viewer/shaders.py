@@ -25,7 +25,7 @@ float lit_share(vec3 place, vec3 normal) {
     vec3 moved = place + normal * 3.0 * shadow_texel;
     vec3 at = (light_matrix * vec4(moved, 1.0)).xyz * 0.5 + 0.5;
     if (any(lessThan(at.xy, vec2(0.004))) || any(greaterThan(at.xy, vec2(0.996)))) return 1.0;
-    float spacing = 1.7 / float(textureSize(shadow_map, 0).x);
+    float spacing = 1.25 / float(textureSize(shadow_map, 0).x);
     vec2 grid = at.xy / spacing - 0.5;
     vec2 part = fract(grid);
     vec2 corner = (floor(grid) + 0.5) * spacing;
@@ -98,6 +98,84 @@ void main() {
 }
 """
 )
+
+BALL_VERTEX = """#version 330 core
+layout(location = 0) in vec4 row_x;
+layout(location = 1) in vec4 row_y;
+layout(location = 2) in vec4 row_z;
+layout(location = 3) in vec4 colour;
+uniform mat4 view_projection;
+uniform vec3 eye;
+uniform vec3 forward;
+uniform float orthographic;
+out vec3 place;                        // on a square that hides the ball
+flat out vec3 middle;
+flat out float radius;
+flat out mat3 turn;                    // from the stage to the ball
+flat out vec4 tint;
+void main() {
+    middle = vec3(row_x.w, row_y.w, row_z.w);
+    radius = length(row_x.xyz);
+    turn = mat3(row_x.xyz, row_y.xyz, row_z.xyz) / radius;
+    tint = colour;
+    vec3 away = middle - eye;
+    vec3 ahead = orthographic > 0.5 ? forward : normalize(away);
+    float distance_2 = max(dot(away, away), 1.02 * radius * radius);
+    float grown = orthographic > 0.5 ? radius : radius * sqrt(distance_2 / (distance_2 - radius * radius));
+    vec3 helper = abs(ahead.x) < 0.7 ? vec3(1.0, 0.0, 0.0) : vec3(0.0, 1.0, 0.0);
+    vec3 first = normalize(cross(ahead, helper));
+    vec2 corner = vec2(gl_VertexID % 2, gl_VertexID / 2) * 2.0 - 1.0;
+    place = middle + 1.03 * grown * (corner.x * first + corner.y * cross(ahead, first));
+    gl_Position = view_projection * vec4(place, 1.0);
+}
+"""
+
+BALL_FRAGMENT = (
+    """#version 330 core
+in vec3 place;
+flat in vec3 middle;
+flat in float radius;
+flat in mat3 turn;
+flat in vec4 tint;
+uniform mat4 view_projection;
+uniform float opacity;
+uniform float gloss;
+uniform vec3 highlight;
+uniform float highlighted;
+out vec4 pixel;
+"""
+    + SHADING
+    + """
+void main() {
+    vec3 ray = orthographic > 0.5 ? forward : normalize(place - eye);
+    vec3 to_middle = middle - place;
+    float along = dot(to_middle, ray);
+    vec3 aside = to_middle - along * ray;
+    float inside = radius * radius - dot(aside, aside);
+    float cover = inside / max(fwidth(inside), 1e-12) + 0.5;
+    if (cover <= 0.0) discard;
+    vec3 touched = place + (along - sqrt(max(inside, 0.0))) * ray;
+    vec3 normal = normalize(touched - middle);
+    vec3 own = turn * normal;                     // rows of `turn` are columns of the matrix to the stage
+    vec3 side = clamp(own / max(fwidth(own), vec3(1e-6)), -1.0, 1.0);
+    float octant = 0.5 - 0.5 * side.x * side.y * side.z;
+    vec3 base = mix(tint.rgb, vec3(0.97, 0.96, 0.94), tint.a * octant);
+    base = mix(base, highlight, highlighted);
+    vec4 at = view_projection * vec4(touched, 1.0);
+    gl_FragDepth = 0.5 + 0.5 * at.z / at.w;
+    pixel = vec4(shaded(base, touched, normal, gloss), opacity * min(cover, 1.0));
+}
+"""
+)
+
+BALL_SHADOW_FRAGMENT = """#version 330 core
+in vec3 place;
+flat in vec3 middle;
+flat in float radius;
+void main() {
+    if (distance(place, middle) > radius) discard;
+}
+"""
 
 SHADOW_FRAGMENT = """#version 330 core
 void main() {}

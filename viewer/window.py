@@ -91,7 +91,7 @@ class ReplayWindow(pyglet.window.Window):
         """Draw what the replay shows, without anything over it, into the renderer's picture."""
         self._renderer.theme = self.replay.look.theme
         self._renderer.resize(size, quality)
-        self._renderer.draw_pictures(self.replay.camera, self.replay.pictures(coarse=quality is DRAFT))
+        self._renderer.draw_pictures(self.replay.camera, self.replay.pictures())
 
     def heads_up(self) -> HeadsUp:
         """What lies over the scene, laid out for the present size."""
