@@ -76,14 +76,6 @@ def _choose_next(replay: Replay, key: str, shift: bool) -> None:
     replay.choose_next(-1 if shift else 1)
 
 
-def _side_by_side(replay: Replay, key: str, shift: bool) -> None:
-    if len(replay.runs) < 2:
-        replay.say("One run is open: drop another recording on the window while holding shift, to compare.")
-        return
-    replay.side_by_side = not replay.side_by_side
-    replay.frame_all()
-
-
 def _play_impacts(replay: Replay, key: str, shift: bool) -> None:
     replay.plays_impacts = not replay.plays_impacts
     words = (
@@ -131,7 +123,7 @@ GROUPS: dict[str, tuple[Action, ...]] = {
         Action(tuple("123456789"), "1 … 9", "follow one outcome, the others fade", _choose),
         Action(("0",), "0", "all outcomes alike, overlaid", _choose),
         Action(("tab",), "Tab", "the next outcome (shift: the one before)", _choose_next),
-        Action(("d",), "D", "side by side or overlaid", _side_by_side),
+        Action(("d",), "D", "side by side or overlaid", lambda r, key, shift: r.toggle_side_by_side()),
     ),
     "Shown": (
         Action(("c",), "C", "contacts: points, normals, mode by colour", _toggle("contacts")),

@@ -248,7 +248,7 @@ class HeadsUp:
             if number < 0:
                 words = f"all {len(replay.runs)} outcomes"
                 if len(replay.runs) > OUTCOME_ROWS:
-                    words += "   Tab: next"
+                    words += ", Tab: next"
                 overlay.text(words, row.left + 32 * unit, y, size=9.5 * unit, colour=ink)
             else:
                 overlay.disc(row.left + 37 * unit, y, 5 * unit, to_bytes(colour_of_run(number)))
@@ -370,12 +370,8 @@ def body_lines(replay: Replay) -> list[tuple[str, str, Colour | None]]:
     run, index = replay.runs[replay.picked_run], replay.picked
     body = run.stage.bodies[index]
     time = replay.timeline.time
-    if replay.walk is not None and replay.picked_run == replay.main_number:
-        now = replay.walk.velocities()
-        velocity, spin = now.velocity[index], now.angular_velocity[index]
-    else:
-        state = run.state(time)
-        velocity, spin = np.asarray(state.velocity[index]), np.asarray(state.angular_velocity[index])
+    now = replay.velocities(replay.picked_run)
+    velocity, spin = now.velocity[index], now.angular_velocity[index]
     name = str(body.name or f"body {index}")
     lines: list[tuple[str, str, Colour | None]] = [
         (shortened(name, 22), type(body.shape).__name__, None),

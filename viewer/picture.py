@@ -18,7 +18,7 @@ POINT_RADIUS = 0.045  # of `Stage.arrow_length`
 VELOCITY_COLOUR = (0.12, 0.62, 0.60)
 CONE_SIDE = 0.6  # of `Stage.arrow_length`
 TRAIL_SHARE = 0.3  # of the motion that a trail shows
-GHOSTS = 6
+GHOSTS = 5
 PLAIN = 0.0  # no pattern
 
 
@@ -148,14 +148,16 @@ def cone_glass(stage: Stage, contacts: ContactView) -> list[Solid]:
     return [Solid(unit_cone(), instances, opacity=0.30, open_sided=True)]
 
 
-def velocity_marks(run: Run, state: Any, velocity: np.ndarray, fastest: float) -> Solid:
+def velocity_marks(
+    run: Run, state: Any, velocity: np.ndarray, fastest: float, colour: Light = VELOCITY_COLOUR
+) -> Solid:
     """Arrows of the velocities (n, 3) [m/s] of the bodies that can move, from their centres."""
     stage, moving = run.stage, run.stage.moving
     speeds = np.linalg.norm(velocity[moving], axis=1)
     lead = float(speeds.max(initial=0.0))
     vectors = velocity[moving] * (lead_length(stage, lead, fastest) / lead if lead > 0 else 0.0)
     points = np.asarray(state.position)[moving]
-    return Solid(unit_arrow(), arrows(stage, points, vectors, VELOCITY_COLOUR, 0.8))
+    return Solid(unit_arrow(), arrows(stage, points, vectors, colour, 0.8))
 
 
 def fan_marks(stage: Stage, points: np.ndarray, velocities: np.ndarray, fastest: float) -> list[Solid]:

@@ -11,7 +11,7 @@ from .stage import Stage
 
 TRAIL_SAMPLES = 600  # times at which trails are known, beside the events
 TRAIL_BODIES = 200  # more bodies get no trail
-GHOST_TIMES = 36  # in the whole motion, at which a body leaves its image behind
+GHOST_TIMES = 18  # in the whole motion, at which a body leaves its image behind
 
 
 class Run:

@@ -125,7 +125,7 @@ void main() {
     vec3 helper = abs(ahead.x) < 0.7 ? vec3(1.0, 0.0, 0.0) : vec3(0.0, 1.0, 0.0);
     vec3 first = normalize(cross(ahead, helper));
     vec2 corner = vec2(gl_VertexID % 2, gl_VertexID / 2) * 2.0 - 1.0;
-    place = middle + 1.03 * grown * (corner.x * first + corner.y * cross(ahead, first));
+    place = middle + 1.03 * grown * (corner.x * first + corner.y * cross(first, ahead));
     gl_Position = view_projection * vec4(place, 1.0);
 }
 """

@@ -10,6 +10,7 @@ from pyglet import gl
 from pyglet.window import key, mouse
 
 from .actions import press
+from .composition import compose
 from .display import remember_failure
 from .gl_objects import copy_picture
 from .heads_up import HeadsUp
@@ -91,7 +92,7 @@ class ReplayWindow(pyglet.window.Window):
         """Draw what the replay shows, without anything over it, into the renderer's picture."""
         self._renderer.theme = self.replay.look.theme
         self._renderer.resize(size, quality)
-        self._renderer.draw_pictures(self.replay.camera, self.replay.pictures())
+        self._renderer.draw_pictures(self.replay.camera, compose(self.replay))
 
     def heads_up(self) -> HeadsUp:
         """What lies over the scene, laid out for the present size."""
