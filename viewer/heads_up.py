@@ -121,7 +121,7 @@ class HeadsUp:
     def _event_text(self) -> str:
         replay = self.replay
         run, time = replay.main_run, replay.timeline.time
-        impacts = run.event_times[run.event_kinds == "impact"]
+        impacts = run.impact_times
         reached = int(np.searchsorted(impacts, time, side="right"))
         total = len(impacts)
         words = f"{total} impact{'s' if total != 1 else ''}" if not reached else f"impact {reached}/{total}"

@@ -21,6 +21,8 @@ LINGER_SECONDS = 0.35  # of wall clock that contacts stay visible after their ev
 IMPACT_SECONDS = 1.6  # of wall clock that an impact takes where impacts are played
 MESSAGE_SECONDS = 6.0
 RELOAD_SECONDS = 1.0  # between looks at a recording that is still being written
+FRAME_MARGIN = 1.25
+BAR_SHARE = 0.1  # of the picture's height that the time bar covers
 QUALITIES = ("auto", "full", "draft")
 
 
@@ -284,7 +286,8 @@ class Replay:
         """Move the camera so that the whole motion is in the picture."""
         self.follows = False
         stage = self.runs[0].stage
-        self.camera.frame_all(stage.lower, stage.upper, self.view_aspect())
+        self.camera.frame_all(stage.lower, stage.upper, self.view_aspect(), FRAME_MARGIN)
+        self.camera.pan(0.0, -BAR_SHARE / 2)
         self.changed = True
 
     def look_at_impact(self) -> None:
@@ -410,8 +413,8 @@ class Replay:
         outcomes = self.main_run.outcomes
         event = walk.impacts[walk.current]
         if isinstance(outcomes, dict):
-            times = self.main_run.event_times[self.main_run.event_kinds == "impact"]
-            return outcomes.get(int(np.searchsorted(times, event.time)) + walk.current + 1)
+            earlier = int(np.searchsorted(self.main_run.impact_times, event.time))
+            return outcomes.get(earlier + walk.current + 1)
         if outcomes is None or outcomes.impulse.shape[1] != len(event.outcome.impulse):
             return None
         return outcomes

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from .meshes import Mesh
-from .stage import Stage
+from .stage import Stage, event_table
 
 TRAIL_SAMPLES = 600  # times at which trails are known, beside the events
 TRAIL_BODIES = 200  # more bodies get no trail
+SEARCHED_EVENTS = 500  # among which the last impacts of a body are looked for
 GHOST_TIMES = 18  # in the whole motion, at which a body leaves its image behind
 
 
@@ -32,11 +33,12 @@ class Run:
         self.outcomes = outcomes
         self.stage = stage or Stage(trajectory, pool)
         self.events = trajectory.events
-        self.event_times = np.array([event.time for event in self.events], dtype=float)
-        self.event_kinds = np.array([str(event.kind) for event in self.events], dtype=str)
+        self.event_times, self.event_kinds = event_table(trajectory)
+        self.impact_times = self.event_times[self.event_kinds == "impact"]
         self.start, self.end = float(trajectory.start_time), float(trajectory.end_time)
         self._trails: tuple[np.ndarray, np.ndarray] | None = None
         self._sampled = lru_cache(maxsize=64)(trajectory.sample)
+        self._found_impacts = lru_cache(maxsize=16)(self._find_impacts)
 
     @property
     def unfinished(self) -> bool:
@@ -69,11 +71,14 @@ class Run:
         number = int(np.searchsorted(self.event_times, time, side="right")) - 1
         return number if number >= 0 else None
 
-    def impacts_of_body(self, body: int, time: float, count: int, most: int = 2000) -> list[Any]:
-        """The last `count` impacts of a body up to a time, latest first, among the last `most` events."""
-        found: list[Any] = []
+    def impacts_of_body(self, body: int, time: float, count: int) -> list[Any]:
+        """The last `count` impacts of a body up to a time, latest first, among the last `SEARCHED_EVENTS` events."""
         latest = self.latest_event(time)
-        for number in range(-1 if latest is None else latest, -1, -1)[:most]:
+        return [] if latest is None else self._found_impacts(body, latest, count)
+
+    def _find_impacts(self, body: int, latest: int, count: int) -> list[Any]:
+        found: list[Any] = []
+        for number in range(latest, max(latest - SEARCHED_EVENTS, -1), -1):
             event = self.events[number]
             if event.outcome is not None and (np.asarray(event.contacts.bodies) == body).any():
                 found.append(event)

@@ -116,20 +116,23 @@ class Timeline:
 
     def marks(self, columns: int) -> dict[str, list[int]]:
         """For each kind of event, in which of so many columns of the time bar (0 to columns - 1) it occurs."""
-        if columns < 1 or not len(self._all_times):
-            return {}
-        places = (self._all_times - self.start) / (self.duration or 1.0) * (columns - 1)
-        columns_of = np.clip(np.round(places), 0, columns - 1).astype(int)
-        return {
-            str(kind): np.unique(columns_of[self._all_kinds == kind]).tolist()
-            for kind in sorted(set(self._all_kinds.tolist()))
-        }
+        if columns not in self._marks:
+            self._marks = {columns: self._find_marks(max(columns, 1))}
+        return self._marks[columns]
 
     def counts(self) -> dict[str, int]:
         """How many events there are of each kind, the most frequent first."""
-        kinds, counts = np.unique(self._all_kinds, return_counts=True)
-        pairs = sorted(zip(kinds.tolist(), counts.tolist(), strict=True), key=lambda pair: -pair[1])
-        return dict(pairs)
+        return dict(sorted(self._counts.items(), key=lambda pair: -pair[1]))
+
+    def _find_marks(self, columns: int) -> dict[str, list[int]]:
+        places = (self._all_times - self.start) / (self.duration or 1.0) * (columns - 1)
+        places = np.clip(np.round(places), 0, columns - 1).astype(int)
+        found = {}
+        for kind in self._counts:
+            occupied = np.zeros(columns, dtype=bool)
+            occupied[places[self._all_kinds == kind]] = True
+            found[kind] = np.flatnonzero(occupied).tolist()
+        return found
 
     def _set_events(self, end: float, event_times: Iterable[float], event_kinds: Any) -> None:
         self.end = float(end)
@@ -141,6 +144,8 @@ class Timeline:
         if len(kinds) != len(times):
             raise ValueError(f"event_kinds must name {len(times)} events, got {len(kinds)}")
         self._all_times, self._all_kinds = times, kinds
+        self._counts = _counts(kinds)
+        self._marks: dict[int, dict[str, list[int]]] = {}
         self.event_times = np.unique(times)
         self.impact_times = np.unique(times[kinds == "impact"])
 
@@ -153,6 +158,17 @@ class Timeline:
         self.playing = False
         index = int(np.searchsorted(times, self.time, side="left")) - 1
         self.seek(times[index] if index >= 0 else self.start)
+
+
+def _counts(kinds: np.ndarray) -> dict[str, int]:
+    """How often each name occurs; names are taken off one by one, since to sort a million of them is slow."""
+    counts: dict[str, int] = {}
+    while len(kinds):
+        kind = str(kinds[0])
+        others = kinds[kinds != kind]
+        counts[kind] = len(kinds) - len(others)
+        kinds = others
+    return counts
 
 
 def natural_speed(duration: float) -> float:
