@@ -302,7 +302,7 @@ class Replay:
             self.say("There is no impact at this instant: ] goes to the next one.")
             return
         self.follows = False
-        reach = 1.2 * self.main_run.stage.arrow_length * self.main_run.stage.scale
+        reach = 0.7 * self.main_run.stage.arrow_length * self.main_run.stage.scale
         self.camera.frame_all(around.min(axis=0) - reach, around.max(axis=0) + reach, self.view_aspect())
 
     def look_along_next_axis(self) -> None:

@@ -72,7 +72,7 @@ class Run:
         return number if number >= 0 else None
 
     def impacts_of_body(self, body: int, time: float, count: int) -> list[Any]:
-        """The last `count` impacts of a body up to a time, latest first, among the last `SEARCHED_EVENTS` events."""
+        """The last `count` impacts of a body up to a time, latest first, not far back in long runs."""
         latest = self.latest_event(time)
         return [] if latest is None else self._found_impacts(body, latest, count)
 

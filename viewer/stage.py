@@ -78,7 +78,7 @@ class Stage:
 
     @cached_property
     def strongest(self) -> float:
-        """The largest normal impulse of one contact [N s], 0 without impacts; of long runs, of some of its events."""
+        """The largest normal impulse of one contact [N s], 0 without impacts; of long runs, of some events."""
         events = self.trajectory.events
         chosen = range(0, len(events), max(1, len(events) // WEIGHED_EVENTS))
         return max((_impulses(events[number]).max(initial=0.0) for number in chosen), default=0.0)

@@ -27,6 +27,7 @@ class Timeline:
             raise ValueError(f"end must not lie before start, got start={start}, end={end}")
         self.time = self.start = float(start)
         self.playing = False
+        self._marks: dict[int, dict[str, list[int]]] = {}
         self._set_events(end, event_times, event_kinds)
         self.speed = natural_speed(self.duration)
 
@@ -145,7 +146,7 @@ class Timeline:
             raise ValueError(f"event_kinds must name {len(times)} events, got {len(kinds)}")
         self._all_times, self._all_kinds = times, kinds
         self._counts = _counts(kinds)
-        self._marks: dict[int, dict[str, list[int]]] = {}
+        self._marks = {}
         self.event_times = np.unique(times)
         self.impact_times = np.unique(times[kinds == "impact"])
 
