@@ -33,6 +33,7 @@ def _picture(replay: Replay, numbers: Sequence[int]) -> Picture:
             _add_ghosts(replay, result, number, len(numbers))
         if replay.shown.velocities and _counts(replay, number, numbers):
             _add_velocities(replay, result, number, numbers)
+    result.solids = parts.merged(result.solids)
     _add_contacts(replay, result, replay.main_number if len(numbers) > 1 else numbers[0])
     _add_fan(replay, result, numbers)
     _add_planes_edge_on(replay, result)

@@ -140,7 +140,7 @@ class HeadsUp:
                 words += f"   ΔE = {quantity(float(energy), 'J')}"
         if run.law_name:
             words += f"   {run.law_name}"
-        return words
+        return f"{shortened(run.name, 24)}:  {words}" if len(replay.runs) > 1 else words
 
     def _draw_bar(self, overlay: Any) -> None:
         unit, timeline, bar = self.unit, self.replay.timeline, self.bar
@@ -352,7 +352,7 @@ class HeadsUp:
         width = min(440 * unit, (self.width - 40 * unit) / 2)
         height = (max(lengths) + 1.2) * line
         left, top = self.width / 2 - width, (self.height + height) / 2
-        overlay.box(left, top - height, 2 * width, height, PANEL, 10 * unit)
+        overlay.box(left, top - height, 2 * width, height, (*PANEL[:3], 248), 10 * unit)
         for column, names in enumerate(columns):
             x, y = left + column * width + 24 * unit, top - 1.2 * line
             for name in names:

@@ -1,7 +1,8 @@
 """What one picture shows, as meshes with instances and ribbons in stage coordinates."""
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,6 @@ class Solid:
     """A mesh with (n, 16) instances, see `Stage.instances`.
 
     opacity : below 1 it is drawn translucent
-    tint, tinted : a colour that is mixed in, and how much of it
     shadow : whether it throws one
     outline : only its inside is drawn, in plain colour, so that it shows as a line around what it surrounds
     open_sided : both of its sides are to be seen
@@ -36,8 +36,6 @@ class Solid:
     mesh: Mesh
     instances: np.ndarray
     opacity: float = 1.0
-    tint: Light = (0.0, 0.0, 0.0)
-    tinted: float = 0.0
     shadow: bool = True
     outline: bool = False
     open_sided: bool = False
@@ -67,16 +65,38 @@ def body_solids(
     fixed: bool = True,
     shadow: bool = True,
 ) -> list[Solid]:
-    """The bodies of a run in a state, without the `fixed` ones where wanted."""
+    """The bodies of a run in a state, without the `fixed` ones where wanted; `tinted` is the share of a `tint`."""
     solids = []
     bodies = run.stage.bodies
     for part, instances in zip(run.stage.parts, run.stage.instances_of(state), strict=True):
         movable = np.array([not bodies[index].fixed for index in part.bodies])
         if movable.any():
-            solids.append(Solid(part.mesh, instances[movable], opacity, tint, tinted, shadow))
+            solids.append(Solid(part.mesh, _tinted(instances[movable], tint, tinted), opacity, shadow))
         if fixed and not movable.all():
             solids.append(Solid(part.mesh, instances[~movable], shadow=shadow))
     return solids
+
+
+def merged(solids: Sequence[Solid]) -> list[Solid]:
+    """The same with fewer solids: those that differ by nothing but their instances are joined."""
+    groups: dict[tuple, list[Solid]] = {}
+    for solid in solids:
+        key = (id(solid.mesh), solid.opacity, solid.shadow, solid.outline, solid.open_sided)
+        groups.setdefault(key, []).append(solid)
+    return [
+        replace(group[0], instances=np.concatenate([solid.instances for solid in group]))
+        for group in groups.values()
+    ]
+
+
+def _tinted(instances: np.ndarray, tint: Light, share: float) -> np.ndarray:
+    """Instances with a share of a colour mixed into theirs, and so much less of a pattern."""
+    if share == 0.0:
+        return instances
+    result = instances.copy()
+    result[:, 12:15] = (1 - share) * result[:, 12:15] + share * np.asarray(tint)
+    result[:, 15] *= 1 - share
+    return result
 
 
 def outline(stage: Stage, state: Any, body: int) -> Solid | None:
@@ -89,7 +109,7 @@ def outline(stage: Stage, state: Any, body: int) -> Solid | None:
                 grown[:, column] *= wider
             red, green, blue, _ = ACCENT
             tint = (red / 255, green / 255, blue / 255)
-            return Solid(part.mesh, grown, tint=tint, tinted=1.0, shadow=False, outline=True)
+            return Solid(part.mesh, _tinted(grown, tint, 1.0), shadow=False, outline=True)
     return None
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from ctypes import c_void_p
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from pyglet import gl
@@ -144,10 +144,14 @@ class Renderer:
             self._use_shading(program, view, shadow_map)
         self._draw_opaque(picture)
         self._draw_ribbons(view, picture)
+        for program in (self._ball, self._body):  # what shines through takes no shadow, which is faster
+            program.use()
+            program.set("shadow_strength", 0.0)
         self._draw_translucent(view, [solid for solid in picture.solids if solid.opacity < 1])
-        self._body.use()
-        self._body.set("shadow_strength", 0.0)
         self._draw_translucent(view, picture.glass)
+        gl.glDisable(gl.GL_DEPTH_TEST)
+        self._draw_translucent(view, [replace(solid, opacity=0.4 * solid.opacity) for solid in picture.glass])
+        gl.glEnable(gl.GL_DEPTH_TEST)
         self._draw_marks(picture)
 
     def _draw_opaque(self, picture: Picture) -> None:
@@ -192,8 +196,6 @@ class Renderer:
         program = self._ball if as_balls else self._body
         program.use()
         program.set("opacity", solid.opacity if opacity is None else opacity)
-        program.set("highlight", solid.tint)
-        program.set("highlighted", float(solid.tinted))
         program.set("gloss", 0.0 if solid.outline else 0.28)
         if as_balls and solid.opacity >= 1:
             gl.glEnable(gl.GL_SAMPLE_ALPHA_TO_COVERAGE)  # smooth edges

@@ -145,7 +145,7 @@ class Replay:
         if given is not None:
             return walk.fan(given.impulse)
         together = [self.runs[number] for number in self.walks]
-        if len(together) < 2 or len({len(run.stage.bodies) for run in together}) > 1:
+        if self.side_by_side or len(together) < 2 or len({len(run.stage.bodies) for run in together}) > 1:
             return None
         touched = np.unique(np.concatenate([np.ravel(event.contacts.bodies) for event in walk.impacts]))
         bodies = np.array([body for body in touched if not self.main_run.stage.bodies[body].fixed], dtype=int)

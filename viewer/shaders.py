@@ -81,8 +81,6 @@ in vec3 own_place;
 flat in vec4 tint;
 uniform float opacity;
 uniform float gloss;
-uniform vec3 highlight;        // mixed in with its strength
-uniform float highlighted;
 out vec4 pixel;
 """
     + SHADING
@@ -91,7 +89,6 @@ void main() {
     vec3 side = clamp(own_place / max(fwidth(own_place), vec3(1e-6)), -1.0, 1.0);
     float octant = 0.5 - 0.5 * side.x * side.y * side.z;
     vec3 base = mix(tint.rgb, vec3(0.97, 0.96, 0.94), tint.a * octant);
-    base = mix(base, highlight, highlighted);
     vec3 normal = normalize(facing);
     if (!gl_FrontFacing) normal = -normal;
     pixel = vec4(shaded(base, place, normal, gloss), opacity);
@@ -140,8 +137,6 @@ flat in vec4 tint;
 uniform mat4 view_projection;
 uniform float opacity;
 uniform float gloss;
-uniform vec3 highlight;
-uniform float highlighted;
 out vec4 pixel;
 """
     + SHADING
@@ -160,7 +155,6 @@ void main() {
     vec3 side = clamp(own / max(fwidth(own), vec3(1e-6)), -1.0, 1.0);
     float octant = 0.5 - 0.5 * side.x * side.y * side.z;
     vec3 base = mix(tint.rgb, vec3(0.97, 0.96, 0.94), tint.a * octant);
-    base = mix(base, highlight, highlighted);
     vec4 at = view_projection * vec4(touched, 1.0);
     gl_FragDepth = 0.5 + 0.5 * at.z / at.w;
     pixel = vec4(shaded(base, touched, normal, gloss), opacity * min(cover, 1.0));
