@@ -347,13 +347,11 @@ class Replay:
 
     def open_recordings(self, paths: Sequence[str], load: Callable[[Path], Any], add: bool = False) -> None:
         """Replace the runs by recordings, or add them; what cannot be read is said and nothing changes."""
-        from ..bodies import FileFormatError
-
         opened = []
         for path in map(Path, paths):
             try:
                 opened.append(Run(load(path), path.name, path, self._pool))
-            except FileFormatError as error:
+            except (ValueError, OSError) as error:  # a file that is no recording is a ValueError
                 self.say(" ".join(str(error).split()))
                 return
         self._open([*self.runs, *opened] if add else opened)
@@ -375,8 +373,6 @@ class Replay:
                 self._reload(number, run.path)
 
     def _reload(self, number: int, path: Path) -> None:
-        from ..bodies import FileFormatError
-
         run = self.runs[number]
         try:
             status = path.stat()
@@ -385,7 +381,7 @@ class Replay:
                 return
             self._stamps[path] = stamp
             trajectory = type(run.trajectory).load(path)
-        except (FileFormatError, OSError):
+        except (ValueError, OSError):
             return  # caught in the middle of a write: what was read before stays, and the next look tries again
         was_at_end = self.timeline.time >= self.timeline.end
         self.runs[number] = Run(trajectory, run.name, path, self._pool, run.outcomes)
