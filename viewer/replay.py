@@ -12,7 +12,7 @@ from .contact_view import ContactView
 from .impact_walk import BodyVelocities, ImpactWalk
 from .meshes import Mesh
 from .picking import pick_body
-from .run import Run
+from .run import Run, read_run
 from .stage import share_frame
 from .theme import LIGHT, Theme
 from .timeline import Timeline
@@ -74,7 +74,6 @@ class Replay:
         self.plays_impacts = False
         self._pool: dict[Any, Mesh] = {}
         self._until_reload = RELOAD_SECONDS
-        self._stamps: dict[Path, tuple[int, int]] = {}
         self._open(list(runs))
 
     def _open(self, runs: list[Run]) -> None:
@@ -350,7 +349,7 @@ class Replay:
         opened = []
         for path in map(Path, paths):
             try:
-                opened.append(Run(load(path), path.name, path, self._pool))
+                opened.append(read_run(path, load, pool=self._pool))
             except (ValueError, OSError) as error:  # a file that is no recording is a ValueError
                 self.say(" ".join(str(error).split()))
                 return
@@ -363,28 +362,23 @@ class Replay:
         self.changed = True
 
     def _look_for_growth(self, seconds: float) -> None:
-        """Now and then read recordings again whose runs are still going on."""
+        """Now and then read recordings again that have changed, as while their runs go on."""
         self._until_reload -= seconds
         if self._until_reload > 0:
             return
         self._until_reload = RELOAD_SECONDS
         for number, run in enumerate(self.runs):
-            if run.unfinished and run.path is not None:
+            if run.is_outdated and run.path is not None:
                 self._reload(number, run.path)
 
     def _reload(self, number: int, path: Path) -> None:
         run = self.runs[number]
         try:
-            status = path.stat()
-            stamp = (status.st_mtime_ns, status.st_size)
-            if self._stamps.get(path) == stamp:
-                return
-            self._stamps[path] = stamp
-            trajectory = type(run.trajectory).load(path)
+            grown = read_run(path, type(run.trajectory).load, run.name, self._pool, run.outcomes)
         except (ValueError, OSError):
             return  # caught in the middle of a write: what was read before stays, and the next look tries again
         was_at_end = self.timeline.time >= self.timeline.end
-        self.runs[number] = Run(trajectory, run.name, path, self._pool, run.outcomes)
+        self.runs[number] = grown
         share_frame([one.stage for one in self.runs])
         self._read_events()
         if was_at_end and self.timeline.time < self.timeline.end:

@@ -1,5 +1,6 @@
 """One run of a replay: its trajectory, its stage, and what is asked of it again and again."""
 
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,32 @@ SEARCHED_EVENTS = 500  # among which the last impacts of a body are looked for
 GHOST_TIMES = 18  # in the whole motion, at which a body leaves its image behind
 
 
+Stamp = tuple[int, int]  # when a file was changed last [ns], and its size [bytes]
+
+
+def read_run(
+    path: Path, load: Callable[[Path], Any], name: str = "", pool: Any = None, outcomes: Any = None
+) -> "Run":
+    """Read a recording as a run, by default under the name of its file; raises what `load` raises."""
+    stamp = file_stamp(path)  # before it is read, so that nothing written meanwhile goes unnoticed
+    run = Run(load(path), name or path.name, path, pool, outcomes)
+    run.stamp = stamp
+    return run
+
+
+def file_stamp(path: Path) -> Stamp | None:
+    """What changes when a file does, None where there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size
+
+
 class Run:
     """A trajectory to draw, under a name; ``path`` is the recording it was read from, if any."""
+
+    stamp: Stamp | None = None
 
     def __init__(
         self,
@@ -45,6 +70,11 @@ class Run:
         """Whether this was read from a recording whose run was still going on, or was cut off."""
         status = getattr(self.trajectory, "status", None)
         return self.path is not None and getattr(status, "value", "") == "unfinished"
+
+    @property
+    def is_outdated(self) -> bool:
+        """Whether the recording it was read from has changed."""
+        return self.path is not None and file_stamp(self.path) not in (None, self.stamp)
 
     @property
     def law_name(self) -> str:

@@ -9,7 +9,7 @@ from .display import load_pyglet
 from .meshes import Mesh
 from .pictures import check_size
 from .replay import Replay
-from .run import Run
+from .run import Run, read_run
 
 
 def view(
@@ -53,14 +53,16 @@ def make_runs(trajectory: Any, names: Sequence[str] | None = None, outcomes: Any
     pool: dict[Any, Mesh] = {}
     runs = []
     for number, one in enumerate(given):
-        path = Path(one) if isinstance(one, str | os.PathLike) else None
-        read = load_recording(path) if path is not None else one
-        if not hasattr(read, "sample"):
+        name = names[number] if names is not None else ""
+        if isinstance(one, str | os.PathLike):
+            runs.append(read_run(Path(one), load_recording, name, pool, outcomes))
+        elif hasattr(one, "sample"):
+            known = name or str(getattr(one, "law_name", "")) or "run"
+            runs.append(Run(one, known, None, pool, outcomes))
+        else:
             raise TypeError(
-                f"trajectory: expected a Trajectory or the file name of one, got {type(read).__name__}"
+                f"trajectory: expected a Trajectory or the file name of one, got {type(one).__name__}"
             )
-        known = path.name if path is not None else str(getattr(read, "law_name", "")) or "run"
-        runs.append(Run(read, names[number] if names is not None else known, path, pool, outcomes))
     if names is None:
         _tell_apart(runs)
     return runs

@@ -7,7 +7,7 @@ from carom.bodies import FileFormatError
 from carom.viewer.actions import GROUPS, press
 from carom.viewer.composition import compose
 from carom.viewer.replay import Replay
-from carom.viewer.run import Run
+from carom.viewer.run import Run, read_run
 from carom.viewer.show import make_runs
 from carom.viewer.theme import DARK, LIGHT
 
@@ -339,7 +339,8 @@ def test_a_growing_recording_is_read_again_and_played_on(fakes, tmp_path):
         def load(cls, path):
             return cls(2 + 3 * len(path.read_bytes()))
 
-    replay = Replay([Run(Growing(2), "run", path)])
+    replay = Replay([read_run(path, Growing.load)])
+    path.write_bytes(b"12")
     replay.timeline.seek(replay.timeline.end)
     end = replay.timeline.end
     replay.tick(2.0)
@@ -348,7 +349,7 @@ def test_a_growing_recording_is_read_again_and_played_on(fakes, tmp_path):
     grown = replay.runs[0]
     replay.tick(2.0)
     assert replay.runs[0] is grown
-    path.write_bytes(b"12")
+    path.write_bytes(b"123")
     replay.tick(2.0)
     assert len(replay.runs[0].events) > len(grown.events)
 
