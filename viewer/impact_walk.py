@@ -92,7 +92,7 @@ class ImpactWalk:
         for number, event in enumerate(self.impacts[: self.current + 1]):
             view = ContactView.of_event(event, self.row if number == self.current else None)
             if view is not None:
-                self.add_impulses(view.bodies, view.point, view.impulse, velocity, spin)
+                self._add_impulses(view.bodies, view.point, view.impulse, velocity, spin)
         return BodyVelocities(velocity, spin)
 
     def fan(self, impulses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -103,15 +103,16 @@ class ImpactWalk:
         world = to_world(contacts, np.asarray(impulses, dtype=float).reshape(len(impulses), count, -1))
         touched = np.unique(np.asarray(contacts.bodies))
         moving = np.array([body for body in touched if not self._bodies[body].fixed], dtype=int)
-        velocities = []
-        for outcome in world:
-            velocity = np.array(self._before.velocity, dtype=float)
-            spin = np.array(self._before.angular_velocity, dtype=float)
-            self.add_impulses(np.asarray(contacts.bodies), contacts.point, outcome, velocity, spin)
-            velocities.append(velocity[moving])
-        return moving, np.array(velocities).reshape(len(world), len(moving), 3)
+        velocities = np.repeat(np.asarray(self._before.velocity, dtype=float)[None], len(world), axis=0)
+        for number, (first, second) in enumerate(np.asarray(contacts.bodies)):
+            velocities[:, first] += world[:, number] * self._inverse_mass(first)
+            velocities[:, second] -= world[:, number] * self._inverse_mass(second)
+        return moving, velocities[:, moving]
 
-    def add_impulses(
+    def _inverse_mass(self, body: int) -> float:
+        return 0.0 if self._bodies[body].fixed else 1.0 / self._bodies[body].mass
+
+    def _add_impulses(
         self, bodies: Any, points: Any, impulses: Any, velocity: np.ndarray, spin: np.ndarray
     ) -> None:
         """Change velocities (n, 3) by impulses (nc, 3) [N s] on the first bodies, and back on the second."""

@@ -207,8 +207,10 @@ def test_drafts_are_drawn_while_the_camera_moves_if_pictures_are_slow(in_window)
         w.dispatch_events()
         w.draw_picture()
         assert w._is_draft
-        for _ in range(5):
+        for _ in range(50):
             yield
+            if not w._is_draft:
+                break
         assert not w._is_draft
     """)
 

@@ -57,6 +57,7 @@ def play(trajectories, script, size=(640, 400), names=None):
 
     def go_on(_):
         try:
+            session.window.dispatch_events()
             next(steps)
         except StopIteration:
             ended.append(True)

@@ -16,7 +16,7 @@ class XInput:
         self._x.XStringToKeysym.restype = ctypes.c_ulong
         self._x.XKeysymToKeycode.argtypes = [ctypes.c_void_p, ctypes.c_ulong]
         self._x.XKeysymToKeycode.restype = ctypes.c_ubyte
-        self._x.XFlush.argtypes = [ctypes.c_void_p]
+        self._x.XSync.argtypes = [ctypes.c_void_p, ctypes.c_int]
         self._display = ctypes.c_void_p(self._x.XOpenDisplay(None))
         self._now = ctypes.c_ulong(0)
 
@@ -28,17 +28,17 @@ class XInput:
         self._key(name, False)
         for one in held:
             self._key(one, False)
-        self._x.XFlush(self._display)
+        self._finish()
 
     def move(self, x, y):
         """Move the pointer to a point of the screen, from its upper left corner."""
         self._test.XTestFakeMotionEvent(self._display, -1, int(x), int(y), self._now)
-        self._x.XFlush(self._display)
+        self._finish()
 
     def button(self, number, down):
         """Press or release a button of the mouse."""
         self._test.XTestFakeButtonEvent(self._display, number, int(down), self._now)
-        self._x.XFlush(self._display)
+        self._finish()
 
     def click(self, number=LEFT):
         """Press and release a button."""
@@ -52,6 +52,10 @@ class XInput:
         for point in points[1:]:
             self.move(*point)
         self.button(number, False)
+
+    def _finish(self):
+        """Wait until the server has passed everything on."""
+        self._x.XSync(self._display, 0)
 
     def _key(self, name, down):
         symbol = self._x.XStringToKeysym(name.encode())
