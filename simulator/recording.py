@@ -242,10 +242,12 @@ def load(path: "str | os.PathLike") -> Trajectory:
     if _is_cut_short(source):
         raise FileFormatError(source, "the recording is cut short: its end is missing")
     with _open(source) as file:
-        _check_format(file, source)
         try:
+            _check_format(file, source)
             return _read(file, StoredFile(source))
-        except (KeyError, IndexError, ValueError, TypeError, OSError) as error:
+        except FileFormatError:
+            raise
+        except (KeyError, IndexError, ValueError, TypeError, OSError, RuntimeError) as error:  # all from h5py
             raise damaged(source, error) from error
 
 

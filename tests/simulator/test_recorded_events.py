@@ -239,3 +239,16 @@ def test_a_run_without_impacts_has_none(tmp_path):
     for trajectory in (run, loaded):
         assert len(trajectory.impacts) == len(trajectory.events) == len(trajectory.event_kinds) == 0
         assert trajectory.impacts.impulse.shape == (0, 3)
+
+
+@pytest.mark.parametrize("part", ["event/time", "/"])
+def test_damage_in_what_hdf5_itself_keeps_is_told(run, tmp_path, part):
+    path = run.save(tmp_path / "run.h5")
+    data = bytearray(path.read_bytes())
+    with h5py.File(path) as file:
+        place = h5py.h5o.get_info(file[part].id).addr
+    data[place : place + 8] = b"damaged!"
+    path.write_bytes(data)
+    with pytest.raises(FileFormatError, match=r"run\.h5: ") as caught:
+        Trajectory.load(path)
+    assert "\n" not in str(caught.value)
