@@ -20,6 +20,7 @@ from ..bodies import FileFormatError, Scene
 from .event import Event, EventKind
 from .recorded import RecordedEvents, RecordedPieces
 from .stored_table import StoredFile, damaged
+from .superblock import fault
 from .trajectory import RunStatus, Trajectory
 
 _VERSION = 2
@@ -239,8 +240,8 @@ def load(path: "str | os.PathLike") -> Trajectory:
     source = Path(path)
     if not source.is_file():
         raise FileFormatError(source, "no such file" if not source.exists() else "it is not a file")
-    if _is_cut_short(source):
-        raise FileFormatError(source, "the recording is cut short: its end is missing")
+    if reason := fault(source):
+        raise FileFormatError(source, reason)
     with _open(source) as file:
         try:
             _check_format(file, source)
@@ -267,20 +268,6 @@ def _check_format(file: h5py.File, path: Path) -> None:
     version = file.attrs.get("version")
     if version != _VERSION:
         raise FileFormatError(path, f"expected format version {_VERSION}, got {version!r}")
-
-
-def _is_cut_short(path: Path) -> bool:
-    """Whether a file is shorter than its HDF5 superblock (version 2 or 3) says.
-
-    Asked before HDF5 opens it, which would retry for minutes, taking it for a file that is being written.
-    """
-    with path.open("rb") as stream:
-        head = stream.read(48)
-    if head[:8] != b"\x89HDF\r\n\x1a\n":
-        return False
-    if len(head) < 48:
-        return True
-    return head[8] >= 2 and path.stat().st_size < int.from_bytes(head[28:36], "little")
 
 
 def _read(file: h5py.File, stored: StoredFile) -> Trajectory:
