@@ -12,7 +12,7 @@ from ..bodies import Body, Material, Scene, Sphere
 from ..impact_laws import ImpactOutcome, ImpactProblem, SequentialReflection
 from ..impact_laws.indeterminacy import indeterminacy, uniqueness
 from ..simulator import contact_problem, make_unique
-from ..viewer.plots import new_figure, save_figure
+from ..viewer.figures import new_figure, save_figure
 from .demo import Check, Table
 
 RADIUS, MASS = 0.028575, 0.17  # m, kg of the balls a and b; masses go with the volume

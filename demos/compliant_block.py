@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 from ..impact_laws import PostImpactSet, SetValuedRouth, post_impact_set
-from ..viewer.plots import draw_outcome_set, new_figure, save_figure
+from ..viewer.figures import draw_outcome_set, new_figure, save_figure
 from .demo import Check, Table
 from .impact_examples import rocking_block
 

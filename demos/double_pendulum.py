@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..simulator import LagrangianSystem, VariationalIntegrator
-from ..viewer.plots import new_figure, save_figure
+from ..viewer.figures import new_figure, save_figure
 from .demo import Check, Table
 
 Array = NDArray[np.float64]

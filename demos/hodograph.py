@@ -12,7 +12,7 @@ from ..impact_laws import (
     invariant_directions,
     slip_curve,
 )
-from ..viewer.plots import Ray, draw_impulse_curve, draw_slip_plane, new_figure, save_figure
+from ..viewer.figures import Ray, draw_impulse_curve, draw_slip_plane, new_figure, save_figure
 from .demo import Check, Table
 from .jia_wang import PRINTED_IMPULSE, PaperImpact, bundle, icosahedron_impacts, xyz
 

@@ -18,7 +18,7 @@ from ..impact_laws import (
     outcome_bounds,
     post_impact_set,
 )
-from ..viewer.plots import draw_outcome_set, new_figure, save_figure
+from ..viewer.figures import draw_outcome_set, new_figure, save_figure
 from . import impact_examples
 from .demo import Check, Table
 from .impact_examples import ImpactExample

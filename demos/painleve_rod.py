@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..impact_laws import ContactNetwork, MaximumDissipation, NetworkOutcome
-from ..viewer.plots import new_figure, save_figure
+from ..viewer.figures import new_figure, save_figure
 from .demo import Check, Table
 
 MASS, LENGTH, SPEED = 1.0, 1.0, 1.0  # kg, m, m/s towards -x

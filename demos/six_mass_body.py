@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..impact_laws import ImpactProblem, MaximumDissipation, coulomb_solutions
-from ..viewer.plots import new_figure, save_figure
+from ..viewer.figures import new_figure, save_figure
 from .demo import Check, Table
 
 DISTANCES = np.array([10.0, 1.0, 1.0])  # m, of the masses on each axis from the origin

@@ -372,7 +372,7 @@ def _info(options: argparse.Namespace) -> int:
             for body in bodies
         ],
     )
-    kinds = Counter(str(event.kind) for event in trajectory.events)
+    kinds = Counter(trajectory.event_kinds.tolist())
     _say_table(
         ["run", options.run],
         [

@@ -89,6 +89,10 @@ class Event:
     note: str = ""
     _sample: Callable[..., State] | None = field(default=None, repr=False)
 
+    def sample_from(self, sample: Callable[..., State]) -> None:
+        """Take `before` and `after` from there (the `sample` of a trajectory)."""
+        object.__setattr__(self, "_sample", sample)
+
     @property
     def before(self) -> State:
         """State of all bodies just before the event (where several share one time, before all of them)."""

@@ -7,21 +7,29 @@ ever executed, and no wall clock is stored: equal runs are equal files in conten
 """
 
 import json
+import math
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import h5py
 import numpy as np
 
 from ..bodies import FileFormatError, Scene
-from ..impact_laws import ImpactOutcome, ImpactProblem, ImpactStatus
-from .event import ContactPatch, Event, EventKind
+from .event import Event, EventKind
+from .recorded import RecordedEvents, RecordedPieces
+from .stored_table import StoredFile, damaged
+from .superblock import fault
 from .trajectory import RunStatus, Trajectory
 
 _VERSION = 2
 _KINDS = list(EventKind)
 _EVENTS_PER_FLUSH = 64
+_CHUNK_BYTES = 8192
+"""Of one table: more would make short recordings large, less would make long ones slow to open."""
+_EVENTS_PER_WRITE = 4096
+"""Events of a whole trajectory that are held together while it is saved."""
 
 _LAYOUT: dict[str, tuple[Any, tuple[int, ...], str]] = {
     "piece/body": ("i4", (), "index of the body"),
@@ -72,12 +80,14 @@ class Recorder:
         if not path.parent.is_dir():
             raise FileNotFoundError(f"recording {path}: the folder {path.parent} does not exist")
         try:
+            if path.is_file() and os.access(path, os.W_OK):
+                path.resolve().unlink()  # who reads the old recording keeps it
             self._file = h5py.File(path, "w", libver="latest", locking=False)
         except OSError as error:
             raise OSError(f"recording {path}: cannot be written ({error.strerror or error})") from error
         self._describe()
         for name, (dtype, tail, unit) in _LAYOUT.items():
-            rows = 64 if tail else 1024
+            rows = _CHUNK_BYTES // (np.dtype(dtype).itemsize * math.prod(tail))
             data = self._file.create_dataset(
                 name, (0, *tail), dtype=dtype, maxshape=(None, *tail), chunks=(rows, *tail)
             )
@@ -113,10 +123,11 @@ class Recorder:
         """Bring everything so far to disk; `final` also records how the run ended."""
         trajectory = self._trajectory
         self._write_pieces()
-        events = trajectory._events[self._events_written :]
-        self._events_written += len(events)
-        if events:
-            self._write_events(events)
+        events = trajectory.events
+        while self._events_written < len(events):
+            new = events[self._events_written : self._events_written + _EVENTS_PER_WRITE]
+            self._write_events(new)
+            self._events_written += len(new)
         self._file.flush()
         status = trajectory.status if final else RunStatus.UNFINISHED
         rest = np.nan if trajectory.rest_time is None else trajectory.rest_time
@@ -136,26 +147,32 @@ class Recorder:
             data[-len(values) :] = values
 
     def _write_pieces(self) -> None:
-        new = []
-        for body, motion in enumerate(self._trajectory.motions):
-            for k in range(self._pieces_written[body], len(motion.start)):
-                new.append((motion.start[k], body, k))
-            self._pieces_written[body] = len(motion.start)
-        if not new:
+        """All new pieces, by start and then by body."""
+        grown = [
+            (body, motion.pieces(self._pieces_written[body]))
+            for body, motion in enumerate(self._trajectory.motions)
+            if len(motion) > self._pieces_written[body]
+        ]
+        if not grown:
             return
-        new.sort()
-        motions = self._trajectory.motions
-        polynomials = [motions[body].polynomial[k] for _, body, k in new]
-        self._append("piece/body", [body for _, body, _ in new])
-        self._append("piece/start", [start for start, _, _ in new])
-        self._append("piece/state", [motions[body].state[k] for _, body, k in new])
-        self._append("piece/acceleration", [motions[body].acceleration[k] for _, body, k in new])
+        start = np.concatenate([new.start for _, new in grown])
+        order = np.argsort(start, kind="stable")
+        polynomials = [polynomial for _, new in grown for polynomial in new.polynomial]
+        polynomials = [polynomials[k] for k in order.tolist()]
+        self._append(
+            "piece/body", np.concatenate([np.full(len(new.start), body) for body, new in grown])[order]
+        )
+        self._append("piece/start", start[order])
+        self._append("piece/state", np.concatenate([new.state for _, new in grown])[order])
+        self._append("piece/acceleration", np.concatenate([new.acceleration for _, new in grown])[order])
         self._append("piece/terms", [0 if p is None else p.shape[1] for p in polynomials])
         kept = [p.ravel() for p in polynomials if p is not None]
         if kept:
             self._append("polynomial", np.concatenate(kept))
+        for body, new in grown:
+            self._pieces_written[body] += len(new.start)
 
-    def _write_events(self, events: list[Event]) -> None:
+    def _write_events(self, events: Sequence[Event]) -> None:
         texts = [_event_text(event) for event in events]
         self._append("event/time", [e.time for e in events])
         self._append("event/kind", [_KINDS.index(e.kind) for e in events])
@@ -215,48 +232,45 @@ def save(trajectory: Trajectory, path: "str | os.PathLike") -> Path:
 def load(path: "str | os.PathLike") -> Trajectory:
     """Read a recording, also one whose run was killed or is still going on.
 
+    Times and kinds of events are read at once, all else when it is looked at. The file may be deleted or
+    recorded anew meanwhile; FileFormatError comes then from what was written over by other means.
+
     Raises FileFormatError with one sentence for a missing, foreign or damaged file.
     """
     source = Path(path)
     if not source.is_file():
         raise FileFormatError(source, "no such file" if not source.exists() else "it is not a file")
-    if _is_cut_short(source):
-        raise FileFormatError(source, "the recording is cut short: its end is missing")
+    if reason := fault(source):
+        raise FileFormatError(source, reason)
+    with _open(source) as file:
+        try:
+            _check_format(file, source)
+            return _read(file, StoredFile(source))
+        except FileFormatError:
+            raise
+        except (KeyError, IndexError, ValueError, TypeError, OSError, RuntimeError) as error:  # all from h5py
+            raise damaged(source, error) from error
+
+
+def _open(path: Path) -> h5py.File:
     try:
         try:
-            file = h5py.File(source, "r", locking=False)
+            return h5py.File(path, "r", locking=False)
         except OSError:  # a writer was killed or is still at work
-            file = h5py.File(source, "r", libver="latest", swmr=True, locking=False)
+            return h5py.File(path, "r", libver="latest", swmr=True, locking=False)
     except OSError:
-        raise FileFormatError(source, "it is not a carom recording (no HDF5 file)") from None
-    with file:
-        if file.attrs.get("format") != "carom recording":
-            raise FileFormatError(source, "it is an HDF5 file, but no carom recording")
-        if file.attrs.get("version") != _VERSION:
-            raise FileFormatError(
-                source, f"expected format version {_VERSION}, got {file.attrs.get('version')!r}"
-            )
-        try:
-            return _read(file)
-        except (KeyError, IndexError, ValueError, TypeError, OSError) as error:
-            raise FileFormatError(source, f"the recording is damaged ({error})") from error
+        raise FileFormatError(path, "it is not a carom recording (no HDF5 file)") from None
 
 
-def _is_cut_short(path: Path) -> bool:
-    """Whether a file is shorter than its HDF5 superblock (version 2 or 3) says.
-
-    Asked before HDF5 opens it, which would retry for minutes, taking it for a file that is being written.
-    """
-    with path.open("rb") as stream:
-        head = stream.read(48)
-    if head[:8] != b"\x89HDF\r\n\x1a\n":
-        return False
-    if len(head) < 48:
-        return True
-    return head[8] >= 2 and path.stat().st_size < int.from_bytes(head[28:36], "little")
+def _check_format(file: h5py.File, path: Path) -> None:
+    if file.attrs.get("format") != "carom recording":
+        raise FileFormatError(path, "it is an HDF5 file, but no carom recording")
+    version = file.attrs.get("version")
+    if version != _VERSION:
+        raise FileFormatError(path, f"expected format version {_VERSION}, got {version!r}")
 
 
-def _read(file: h5py.File) -> Trajectory:
+def _read(file: h5py.File, stored: StoredFile) -> Trajectory:
     scene = _read_scene(file["scene"])
     trajectory = Trajectory(scene, str(file.attrs["law"]), int(file.attrs["seed"]))
     trajectory.start_time = float(file.attrs["start_time"])
@@ -267,10 +281,8 @@ def _read(file: h5py.File) -> Trajectory:
     trajectory.status = RunStatus[json.loads(file["progress"].attrs["statuses"])[int(last[2])].upper()]
     trajectory.message = trajectory.status.advice
     pieces, polynomials, events, contacts, inertias, paths = (int(value) for value in last[3:])
-    _read_pieces(file, trajectory, pieces, file["polynomial"][:polynomials])
-    _read_events(
-        file, trajectory, events, contacts, file["problem/W"][:inertias], file["outcome/path"][:paths]
-    )
+    trajectory.motions = RecordedPieces(stored, file, len(scene.bodies), pieces, polynomials).motions
+    trajectory._events = RecordedEvents(stored, file, events, contacts, inertias, paths)
     return trajectory
 
 
@@ -284,92 +296,3 @@ def _read_scene(group: h5py.Group) -> Scene:
     if "arrays" in group:
         group["arrays"].visititems(collect)
     return Scene.from_description(json.loads(group["description"][()].tobytes()), arrays)
-
-
-def _read_pieces(file: h5py.File, trajectory: Trajectory, count: int, polynomials: np.ndarray) -> None:
-    table = {
-        name: file[f"piece/{name}"][:count] for name in ("body", "start", "state", "acceleration", "terms")
-    }
-    at = 0
-    for k in range(count):
-        terms = int(table["terms"][k])
-        polynomial = None
-        if terms:
-            polynomial = polynomials[at : at + 13 * terms].reshape(13, terms)
-            at += 13 * terms
-        trajectory.motions[int(table["body"][k])].append(
-            float(table["start"][k]), table["state"][k], table["acceleration"][k], polynomial
-        )
-
-
-class _Reader:
-    """Takes consecutive rows of an array."""
-
-    def __init__(self, values: np.ndarray):
-        self._values, self._at = values, 0
-
-    def take(self, count: int) -> np.ndarray:
-        """The next `count` rows; ValueError where fewer are left."""
-        rows = self._values[self._at : self._at + count]
-        if len(rows) != count:
-            raise ValueError("a table is shorter than the events need")
-        self._at += count
-        return rows
-
-
-def _read_events(
-    file: h5py.File,
-    trajectory: Trajectory,
-    count: int,
-    contacts: int,
-    inertias: np.ndarray,
-    paths: np.ndarray,
-) -> None:
-    head = {
-        name: file[f"event/{name}"][:count]
-        for name in ("time", "kind", "contacts", "solved", "stages", "text")
-    }
-    kinds = json.loads(file["event/kind"].attrs["kinds"])
-    patch = {
-        name: _Reader(file[f"contact/{name}"][:contacts])
-        for name in ("bodies", "point", "frame", "gap", "feature", "feature_index", "along", "radius")
-    }
-    problem = {name: _Reader(file[f"problem/{name}"][()]) for name in ("velocity", "friction", "restitution")}
-    delassus, path, text = _Reader(inertias), _Reader(paths), _Reader(file["text"][()])
-    for k in range(count):
-        nc = int(head["contacts"][k])
-        frame = patch["frame"].take(nc)
-        found = ContactPatch(
-            patch["bodies"].take(nc).astype(np.int64),
-            patch["point"].take(nc),
-            frame[:, 0],
-            frame[:, 1],
-            frame[:, 2],
-            patch["gap"].take(nc),
-            patch["feature"].take(nc).astype(np.int64),
-            patch["feature_index"].take(nc).astype(np.int64),
-            patch["along"].take(nc),
-            patch["radius"].take(nc),
-        )
-        words = cast(dict[str, Any], json.loads(text.take(int(head["text"][k])).tobytes()))
-        asked = answered = None
-        if head["solved"][k]:
-            size = 3 * nc
-            asked = ImpactProblem(
-                delassus.take(size * size).reshape(size, size),
-                problem["velocity"].take(size),
-                problem["friction"].take(nc),
-                problem["restitution"].take(nc),
-                dim=3,
-            )
-            stages = path.take(int(head["stages"][k]) * size).reshape(-1, size)
-            answered = ImpactOutcome.from_stages(
-                asked,
-                stages[1:],
-                words["labels"][1:],
-                ImpactStatus[words["status"].upper()],
-                words["message"],
-                words["info"],
-            )
-        kind = EventKind(kinds[int(head["kind"][k])])
-        trajectory.add_event(Event(float(head["time"][k]), kind, found, asked, answered, words["note"]))

@@ -137,15 +137,30 @@ class Model:
 
     def energy(self, state: State) -> Any:
         """Kinetic plus gravitational energy [J] of all movable bodies; one number a time."""
+        return np.sum(self._kinetic_energies(state) + self._potential_energies(state), axis=-1)
+
+    def kinetic_energy(self, state: State) -> Any:
+        """Kinetic energy [J] of all movable bodies; one number a time."""
+        return np.sum(self._kinetic_energies(state), axis=-1)
+
+    def potential_energy(self, state: State) -> Any:
+        """Energy in gravity [J] of all movable bodies, 0 at the origin; one number a time."""
+        return np.sum(self._potential_energies(state), axis=-1)
+
+    def _potential_energies(self, state: State) -> Array:
+        """Of each movable body, (..., movable)."""
+        return -(state.position[..., self.movable, :] @ self.gravity) * self.mass[self.movable]
+
+    def _kinetic_energies(self, state: State) -> Array:
+        """Of each movable body, (..., movable)."""
         rotation = rotation_matrices(state.orientation)
         spin = np.einsum("...ji,...j->...i", rotation, state.angular_velocity)
         which = self.movable
-        kinetic = 0.5 * self.mass[which] * np.sum(state.velocity[..., which, :] ** 2, axis=-1)
+        moving = 0.5 * self.mass[which] * np.sum(state.velocity[..., which, :] ** 2, axis=-1)
         spinning = 0.5 * np.einsum(
             "...i,...ij,...j->...", spin[..., which, :], self.inertia[which], spin[..., which, :]
         )
-        height = -(state.position[..., which, :] @ self.gravity) * self.mass[which]
-        return np.sum(kinetic + spinning + height, axis=-1)
+        return moving + spinning
 
 
 def plane_of(shape: HalfSpace, body: Body) -> tuple[Array, float]:

@@ -3,18 +3,27 @@
 from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..bodies import Scene
 from . import kernels
 from .collision import collision_pairs, overlap
 from .event import Event
+from .event_log import EventLog, Events, kind_names
+from .growing_array import GrowingArray
+from .impact_records import ImpactRecords
 from .state import Array, Model, State
 
 if TYPE_CHECKING:
     import os
+
+    from .recorded import RecordedEvents
+
+_ROWS_AT_ONCE = 1024
+"""States evaluated together: their coefficients fill a few megabytes."""
 
 
 class RunStatus(Enum):
@@ -46,6 +55,21 @@ class RunStatus(Enum):
         return member
 
 
+class Pieces(NamedTuple):
+    """Pieces of motion of one body.
+
+    start : (k,) [s]
+    state : (k, 13), packed
+    acceleration : (k, 3) [m/s^2], of free flight
+    polynomial : k arrays (13, terms), None for free flight
+    """
+
+    start: Array
+    state: Array
+    acceleration: Array
+    polynomial: Sequence[Array | None]
+
+
 class BodyMotion:
     """The pieces of one body: start times and, of each, the packed state with what continues it.
 
@@ -54,26 +78,47 @@ class BodyMotion:
     """
 
     def __init__(self) -> None:
-        self.start: list[float] = []
-        self.state: list[Array] = []
-        self.acceleration: list[Array] = []
-        self.polynomial: list[Array | None] = []
+        self._start = GrowingArray()
+        self._state = GrowingArray(13)
+        self._acceleration = GrowingArray(3)
+        self._polynomial: list[Array | None] = []
 
     def append(self, start: float, state: Array, acceleration: Array, polynomial: Array | None) -> None:
         """Continue from `start` [s] with this motion."""
-        self.start.append(start)
-        self.state.append(state.copy())
-        self.acceleration.append(acceleration.copy())
-        self.polynomial.append(None if polynomial is None else polynomial.copy())
+        self._start.append(start)
+        self._state.append(state)
+        self._acceleration.append(acceleration)
+        self._polynomial.append(None if polynomial is None else polynomial.copy())
+
+    def __len__(self) -> int:
+        return len(self._polynomial)
+
+    @property
+    def start(self) -> Array:
+        """When each piece begins, (k,) [s]."""
+        return self._start.values
+
+    def pieces(self, first: int = 0) -> Pieces:
+        """All pieces from the `first` on."""
+        return Pieces(
+            self.start[first:],
+            self._state.values[first:],
+            self._acceleration.values[first:],
+            self._polynomial[first:],
+        )
 
     def coefficients(self, piece: int, inertia: Array, inverse_inertia: Array) -> Array:
         """Taylor coefficients (13, TERMS) of a piece."""
-        polynomial = self.polynomial[piece]
-        if polynomial is not None:
-            full = np.zeros((13, kernels.TERMS))
-            full[:, : polynomial.shape[1]] = polynomial
-            return full
-        return kernels.free_piece(self.state[piece], self.acceleration[piece], inertia, inverse_inertia)[0]
+        state, acceleration, polynomial = self.piece(piece)
+        if polynomial is None:
+            return kernels.free_piece(state, acceleration, inertia, inverse_inertia)[0]
+        full = np.zeros((13, kernels.TERMS))
+        full[:, : polynomial.shape[1]] = polynomial
+        return full
+
+    def piece(self, index: int) -> tuple[Array, Array, Array | None]:
+        """Packed state (13,), acceleration (3,) and polynomial (13, terms) or None of a piece."""
+        return self._state[index], self._acceleration[index], self._polynomial[index]
 
 
 class Trajectory:
@@ -93,7 +138,8 @@ class Trajectory:
         self.seed = seed
         self.model = model or Model.of_scene(scene)
         self.motions = [BodyMotion() for _ in scene.bodies]
-        self._events: list[Event] = []
+        self._events: EventLog | RecordedEvents = EventLog()
+        self._impacts: tuple[int, ImpactRecords] | None = None
         self.start_time = 0.0
         self.end_time = 0.0
         self.status = RunStatus.UNFINISHED
@@ -103,8 +149,25 @@ class Trajectory:
 
     @property
     def events(self) -> Sequence[Event]:
-        """Every event so far, in order of time."""
-        return tuple(self._events)
+        """Every event so far, in order of time; of a recording each is read when it is looked at."""
+        return Events(self._events, self.sample)
+
+    @property
+    def event_times(self) -> Array:
+        """Of every event so far, (E,) [s]."""
+        return self._events.times
+
+    @property
+    def event_kinds(self) -> NDArray[np.str_]:
+        """Of every event so far, (E,), the names of `EventKind`, so ``kinds == EventKind.IMPACT`` is a mask."""
+        return kind_names(self._events.kind_codes)
+
+    @property
+    def impacts(self) -> ImpactRecords:
+        """Every impact so far as arrays, one row a contact; made once for as long as no event comes."""
+        if self._impacts is None or self._impacts[0] != len(self._events):
+            self._impacts = len(self._events), self._events.impacts()
+        return self._impacts[1]
 
     @property
     def duration(self) -> float:
@@ -113,7 +176,9 @@ class Trajectory:
 
     def add_event(self, event: Event) -> None:
         """Append an event, which will sample its neighbourhood from this trajectory."""
-        object.__setattr__(event, "_sample", self.sample)
+        if not isinstance(self._events, EventLog):
+            raise ValueError("a trajectory read from a recording takes no more events")
+        event.sample_from(self.sample)
         self._events.append(event)
 
     def sample(self, t: Any, side: str = "right") -> State:
@@ -132,31 +197,59 @@ class Trajectory:
             raise ValueError(
                 f"t: expected times within [{self.start_time:g}, {self.end_time:g}] s, got {outside[0]:g}"
             )
-        packed = np.empty((len(times), len(self.motions), 13))
-        for body, motion in enumerate(self.motions):
-            piece = np.searchsorted(np.array(motion.start), times, side=side) - 1  # type: ignore[call-overload]
-            piece = np.maximum(piece, 0)
-            for k in np.unique(piece):
-                which = np.flatnonzero(piece == k)
-                coefficients = motion.coefficients(
-                    int(k), self.model.inertia[body], self.model.inverse_inertia[body]
-                )
-                for row in which:
-                    packed[row, body] = kernels.evaluate_piece(coefficients, times[row] - motion.start[k])
+        packed = self._packed(times, side)
         if np.ndim(t) == 0:
             return State.unpacked(float(times[0]), packed[0])
         return State.unpacked(times, packed)
+
+    def _packed(self, times: Array, side: str) -> Array:
+        """Packed states (T, n, 13) at times (T,)."""
+        order = np.argsort(times, kind="stable")
+        ordered = times[order]
+        piece = np.empty((len(self.motions), len(times)), dtype=np.int64)
+        elapsed = np.empty(piece.shape)
+        for body, motion in enumerate(self.motions):
+            start = motion.start
+            piece[body] = np.maximum(np.searchsorted(start, ordered, side=side) - 1, 0)  # type: ignore[call-overload]
+            elapsed[body] = ordered - start[piece[body]]
+        packed = np.empty((len(times), len(self.motions), 13))
+        packed[order] = self._evaluated(piece, elapsed).transpose(1, 0, 2)
+        return packed
+
+    def _evaluated(self, piece: NDArray[np.int64], elapsed: Array) -> Array:
+        """Packed states (n, T, 13) `elapsed` seconds after the start of pieces, both (n, T)."""
+        begins = np.ones(piece.shape, dtype=bool)  # a run of times in one piece
+        begins[:, 1:] = piece[:, 1:] != piece[:, :-1]
+        run = np.cumsum(begins.ravel()) - 1
+        body_of, time_of = np.nonzero(begins)
+        piece_of = piece[body_of, time_of]
+        tau = elapsed.ravel()
+        states = np.empty((tau.size, 13))
+        for first in range(0, tau.size, _ROWS_AT_ONCE):
+            rows = slice(first, first + _ROWS_AT_ONCE)
+            runs = range(run[rows][0], run[rows][-1] + 1)
+            coefficients = np.stack([self._coefficients(int(body_of[k]), int(piece_of[k])) for k in runs])
+            # with the time 0, a piece that began at -tau is evaluated at exactly tau
+            states[rows] = kernels.state_of_all(coefficients[run[rows] - runs.start], -tau[rows], 0.0)
+        return states.reshape(*piece.shape, 13)
+
+    def _coefficients(self, body: int, piece: int) -> Array:
+        model = self.model
+        return self.motions[body].coefficients(piece, model.inertia[body], model.inverse_inertia[body])
 
     def energy(self, t: Any, side: str = "right") -> Any:
         """Kinetic plus gravitational energy [J] at time(s) `t`."""
         return self.model.energy(self.sample(t, side=side))
 
+    def energy_parts(self, t: Any, side: str = "right") -> tuple[Any, Any]:
+        """Kinetic and gravitational energy [J] at time(s) `t`."""
+        state = self.sample(t, side=side)
+        return self.model.kinetic_energy(state), self.model.potential_energy(state)
+
     def largest_overlap(self, samples: int = 200) -> float:
         """Deepest overlap [m] of any pair at `samples` even times and every event, 0 where none overlaps."""
         times = np.unique(
-            np.concatenate(
-                [np.linspace(self.start_time, self.end_time, samples), [e.time for e in self._events]]
-            )
+            np.concatenate([np.linspace(self.start_time, self.end_time, samples), self.event_times])
         )
         state = self.sample(times)
         pairs = collision_pairs(self.model)

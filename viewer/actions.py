@@ -84,6 +84,15 @@ def _play_impacts(replay: Replay, key: str, shift: bool) -> None:
     replay.say(f"{words} its impulses grow{'.' if replay.plays_impacts else ' at once.'}")
 
 
+def _plots(replay: Replay, key: str, shift: bool) -> None:
+    if not shift:
+        replay.shown.plots = not replay.shown.plots
+        return
+    replay.shown.plots = True
+    for run in replay.runs:
+        run.plots.switch_axis()
+
+
 def _theme(replay: Replay, key: str, shift: bool) -> None:
     replay.look.theme = DARK if replay.look.theme is LIGHT else LIGHT
 
@@ -133,6 +142,7 @@ GROUPS: dict[str, tuple[Action, ...]] = {
         Action(("t",), "T", "trails", _toggle("trails")),
         Action(("g",), "G", "ghosts of earlier places", _toggle("ghosts")),
         Action(("x",), "X", "see through bodies", _toggle("see_through")),
+        Action(("e",), "E", "plots (shift: over accumulated impulse)", _plots),
         Action(("b",), "B", "light or dark", _theme),
         Action(("q",), "Q", "quality: auto, full or draft", _quality),
     ),

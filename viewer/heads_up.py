@@ -1,6 +1,5 @@
 """What is written and drawn flat over the scene: time bar, hints, outcomes, panels, help."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,6 +7,7 @@ import numpy as np
 from .actions import GROUPS, MOUSE, OTHER_KEYS
 from .contact_view import ContactView
 from .moments import time_decimals, time_text
+from .plots import Box
 from .replay import Replay
 from .stage import length_text
 from .theme import (
@@ -27,20 +27,6 @@ BAR_HEIGHT = 74
 CONTACT_ROWS = 6
 OUTCOME_ROWS = 9
 LAST_IMPACTS = 3
-
-
-@dataclass(frozen=True)
-class Box:
-    """A rectangle in pixels from the lower left corner."""
-
-    left: float
-    bottom: float
-    width: float
-    height: float
-
-    def holds(self, x: float, y: float) -> bool:
-        """Whether a point lies in it."""
-        return self.left <= x <= self.left + self.width and self.bottom <= y <= self.bottom + self.height
 
 
 class HeadsUp:
@@ -66,7 +52,7 @@ class HeadsUp:
         return left, max(self.width - 190 * self.unit, left + 40 * self.unit)
 
     def hit(self, x: float, y: float) -> tuple[str, float] | None:
-        """What lies at a point: "play", "track" with its fraction, "outcome" with its number (-1: all), or None."""
+        """What lies at a point: "play", "track" and fraction, "time", "outcome" and number (-1: all), or None."""
         bar = self.bar
         if bar.holds(x, y):
             left, right = self.track
@@ -78,6 +64,9 @@ class HeadsUp:
         for number, row in self._outcome_rows():
             if row.holds(x, y):
                 return "outcome", float(number)
+        if self.replay.shown.plots and self.plot_box.holds(x, y):
+            time = self.replay.main_run.plots.time_at(x, y)
+            return ("panel", 0.0) if time is None else ("time", time)
         return None
 
     def fraction_at(self, x: float) -> float:
@@ -91,6 +80,7 @@ class HeadsUp:
         """Draw onto an overlay; the pointer, where it hovers over the time bar, is told what is there."""
         self._draw_top(overlay)
         self._draw_outcomes(overlay)
+        self._draw_plots(overlay)
         self._draw_panels(overlay)
         self._draw_columns(overlay)
         self._draw_bar(overlay)
@@ -205,7 +195,7 @@ class HeadsUp:
         if len(self.replay.runs) > 1:
             words += ["1–9 outcome", "0 all", "D side by side"]
         else:
-            words += ["C I K V T G show"]
+            words += ["C I K V T G E show"]
         return "    ".join([*words, "H help"])
 
     def _draw_walk(self, overlay: Any) -> None:
@@ -284,6 +274,27 @@ class HeadsUp:
             words = f"{number + 1}   {shortened(run.name, 30)}"
             x, y = (number + 0.5) * width, self.bar.bottom + self.bar.height + 72 * unit
             overlay.text(words, x, y, size=10.5 * unit, anchor="center", paper=True)
+
+    def _draw_plots(self, overlay: Any) -> None:
+        """On the left: charts of the main run, with a cursor at this instant."""
+        replay = self.replay
+        if not replay.shown.plots:
+            return
+        share = replay.walk.position / replay.walk.length if replay.walk is not None else 1.0
+        run, box = replay.main_run, self.plot_box
+        time = min(max(replay.timeline.time, run.start), run.end)
+        run.plots.draw(
+            overlay, (box.left, box.bottom, box.width, box.height), time, unit=self.unit, share=share
+        )
+
+    @property
+    def plot_box(self) -> Box:
+        """Where charts are drawn."""
+        unit = self.unit
+        bottom = self.bar.bottom + self.bar.height + 8 * unit
+        rows = self._outcome_rows()
+        top = rows[-1][1].bottom - 6 * unit if rows else self.height - 48 * unit
+        return Box(18 * unit, bottom, min(340 * unit, 0.4 * self.width), max(top - bottom, 1.0))
 
     def _draw_panels(self, overlay: Any) -> None:
         """On the right: the picked body, and the contacts of this instant."""

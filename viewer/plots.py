@@ -1,159 +1,272 @@
-"""Plots with matplotlib, which is imported only here and only when something is plotted."""
+"""Plots beside the view: energy, contact velocities and impulses, with a cursor at the time of the replay.
 
-import os
-from collections.abc import Mapping, Sequence
+Nothing here knows OpenGL: a `PlotPanel` draws with the four verbs of a `Canvas`, in pixels from the lower left
+corner, into whatever rectangle it is given.
+"""
+
+import math
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from .display import DisplayError
-from .png import check_picture_path
+from . import series
+from .series import AXIS_NAMES, ImpulseClock, Over, Series
 
-CENTRIPETAL, CENTRIFUGAL, CURVE = "tab:blue", "tab:red", "black"
+Colour = tuple[int, int, int, int]
+_POINTS_A_PIXEL = 4  # of a line; beyond, only first, least, greatest and last of each pixel are kept
+_TICKS = 3
+
+
+class Canvas(Protocol):
+    """What a panel is drawn with; colours are red, green, blue and opacity from 0 to 255."""
+
+    def text(self, words: str, x: float, y: float, *, size: float, anchor: Literal["left", "center", "right"],
+             colour: Colour) -> None: ...  # fmt: skip
+
+    def box(self, x: float, y: float, width: float, height: float, colour: Colour) -> None: ...
+
+    def line(self, x: float, y: float, x2: float, y2: float, thickness: float, colour: Colour) -> None: ...
+
+    def disc(self, x: float, y: float, radius: float, colour: Colour) -> None: ...
 
 
 @dataclass(frozen=True)
-class Ray:
-    """An invariant direction of slip: a dashed ray from the origin with an arrow along slip's change.
+class PlotColours:
+    """Colours of a panel; ``lines`` those of the series of a chart, in order."""
 
-    direction : (2,) unit vector
-    outward : whether slip grows in it (red, arrow away from the origin), else blue, arrow to the origin
-    """
-
-    direction: np.ndarray
-    outward: bool
-
-
-def new_figure(width: float, height: float) -> Any:
-    """An empty matplotlib figure of that size [inch] at 100 dots an inch, which needs no display.
-
-    Raises DisplayError where matplotlib is not installed.
-    """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise DisplayError('Plots need matplotlib: pip install "carom[plots]".') from None
-    return Figure(figsize=(width, height), dpi=100, layout="constrained")
+    paper: Colour = (30, 33, 42, 232)
+    ink: Colour = (240, 243, 248, 255)
+    faint: Colour = (108, 113, 132, 255)
+    cursor: Colour = (96, 165, 250, 255)
+    lines: tuple[Colour, ...] = ((240, 243, 248, 255), (255, 152, 72, 255), (100, 176, 255, 255))
 
 
-def save_figure(figure: Any, path: str | os.PathLike[str]) -> Path:
-    """Write the figure as PNG; the file appears whole or not at all."""
-    path = check_picture_path(path)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        figure.savefig(unfinished, format="png", metadata={"Software": None})
-        os.replace(unfinished, path)
-    finally:
-        unfinished.unlink(missing_ok=True)
-    return path
+@dataclass(frozen=True)
+class Box:
+    """A rectangle in pixels from the lower left corner."""
+
+    left: float
+    bottom: float
+    width: float
+    height: float
+
+    def holds(self, x: float, y: float) -> bool:
+        """Whether a point lies in it."""
+        return self.left <= x <= self.left + self.width and self.bottom <= y <= self.bottom + self.height
 
 
-def draw_slip_plane(
-    axes: Any,
-    curves: Sequence[np.ndarray],
-    rays: Sequence[Ray],
-    marks: Sequence[tuple[str, np.ndarray]] = (),
-    reach: float | None = None,
-    colours: Sequence[str] = (),
-) -> None:
-    """Hodographs (n, 2) [m/s] in the plane of slip, each with an arrow, over rays; marks are named points.
+@dataclass(frozen=True, eq=False)
+class Chart:
+    """Series that share a vertical axis, each under a short name."""
 
-    ``reach`` [m/s] is the length of the rays and half the extent shown; the default holds all curves.
-    """
-    if reach is None:
-        reach = 1.2 * max(float(np.abs(curve).max()) for curve in curves)
-    for ray in rays:
-        colour = CENTRIFUGAL if ray.outward else CENTRIPETAL
-        tip = reach / float(np.abs(ray.direction).max()) * ray.direction  # where the ray leaves the picture
-        axes.plot([0.0, tip[0]], [0.0, tip[1]], "--", color=colour, linewidth=1.3, zorder=1)
-        low, high = 0.88 * tip, 0.97 * tip
-        start, end = (low, high) if ray.outward else (high, low)
-        _arrow(axes, start, end, colour)
-    for k, curve in enumerate(curves):
-        colour = colours[k] if colours else CURVE
-        axes.plot(curve[:, 0], curve[:, 1], color=colour, linewidth=1.6, zorder=3)
-        lengths = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(curve, axis=0).T))])
-        if lengths[-1] > 0.06 * reach:
-            at = [np.interp(share * lengths[-1], lengths, np.arange(len(curve))) for share in (0.40, 0.46)]
-            points = [
-                np.array([np.interp(a, np.arange(len(curve)), column) for column in curve.T]) for a in at
-            ]
-            _arrow(axes, points[0], points[1], colour)
-        axes.plot(*curve[0], "o", color=colour, markersize=3.5, zorder=4)
-    for name, point in marks:
-        axes.plot(*point, "o", color="tab:green", markersize=5, zorder=5)
-        away = (-16, 5) if point[0] < 0.0 else (7, -13)  # of curves that run to the right or to the origin
-        axes.annotate(name, point, xytext=away, textcoords="offset points", fontsize=12, zorder=6)
-    axes.plot(0.0, 0.0, "+", color="black", markersize=10, zorder=5)
-    axes.set(xlim=(-reach, reach), ylim=(-reach, reach), xlabel="$v_x$ [m/s]", ylabel="$v_y$ [m/s]")
-    axes.set_aspect("equal")
-    axes.tick_params(labelsize=8)
-    axes.grid(color="0.92")
+    title: str
+    unit: str
+    lines: dict[str, Series]
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Least and greatest value of all and 0, with room above and below."""
+        ranges = [line.range for line in self.lines.values() if len(line)] or [(0.0, 1.0)]
+        low, high = min(0.0, *(low for low, _ in ranges)), max(0.0, *(high for _, high in ranges))
+        room = 0.05 * (high - low) or 1.0
+        return low - room if low < 0.0 else low, high + room
 
 
-def draw_outcome_set(
-    axes: Any,
-    paths: Sequence[np.ndarray],
-    outcomes: np.ndarray,
-    marks: Mapping[str, np.ndarray],
-) -> None:
-    """Outcomes (n, 2) [m/s] in two components of contact velocity, over impact paths (k, 2); marks (m, 2) are other
-    laws' outcomes, by name."""
-    from matplotlib.collections import LineCollection
+@dataclass(frozen=True)
+class Scale:
+    """Takes the values `low` to `high` to the pixels from `first` on, `length` of them."""
 
-    axes.add_collection(LineCollection(list(paths), colors="0.80", linewidths=0.5, zorder=1))
-    if paths:
-        axes.plot(*paths[0][0], "o", color="black", markersize=6, zorder=5, label="before")
-    axes.plot(*outcomes.T, ".", color="0.25", markersize=2.5, markeredgewidth=0, zorder=3)
-    axes.plot([], [], "o", color="0.25", markersize=5, label="outcomes")
-    shapes = ("s", "^", "D", "v")
-    for (word, points), shape, colour in zip(
-        marks.items(), shapes, ("tab:blue", "tab:red", "tab:orange", "tab:green"), strict=False
-    ):
-        axes.plot(
-            *points.T, shape, color=colour, fillstyle="none", markersize=10, markeredgewidth=1.8, zorder=6,
-            label=word,
-        )  # fmt: skip
-    everything = np.concatenate([*paths, outcomes, *marks.values()])
-    low, high = everything.min(axis=0), everything.max(axis=0)
-    margin = 0.06 * np.maximum(high - low, 1e-3 * max(float((high - low).max()), 1e-12))
-    axes.set(xlim=(low[0] - margin[0], high[0] + margin[0]), ylim=(low[1] - margin[1], high[1] + margin[1]))
-    axes.axhline(0.0, color="0.6", linewidth=0.8, zorder=0)
-    axes.axvline(0.0, color="0.6", linewidth=0.8, zorder=0)
-    axes.grid(color="0.93")
+    low: float
+    high: float
+    first: float
+    length: float
+
+    def pixel(self, value: Any) -> Any:
+        """Where a value or an array of them lies."""
+        return self.first + (value - self.low) / (self.high - self.low) * self.length
+
+    def value(self, pixel: float) -> float:
+        """What lies at a pixel, within the scale."""
+        share = min(max((pixel - self.first) / self.length, 0.0), 1.0)
+        return self.low + share * (self.high - self.low)
 
 
-def draw_impulse_curve(
-    axes: Any,
-    curve: np.ndarray,
-    marks: Sequence[tuple[str, np.ndarray]],
-    compression: tuple[np.ndarray, float],
-    sticking: np.ndarray,
-) -> None:
-    """An impulse curve (n, 3) [N s] in space, the plane n · I = c of compression, and the line of sticking.
+class PlotPanel:
+    """Charts of one trajectory, over time or over s = t + ΣΛₙ, computed when they are first drawn."""
 
-    ``compression`` is (n, c); ``sticking`` (2, 3) holds two points of the line; marks are named points.
-    """
-    axes.plot(*curve.T, color=CURVE, linewidth=2.0, zorder=5)
-    axes.plot(*sticking.T, "--", color="tab:purple", linewidth=1.3, label="line of sticking")
-    low, high = curve.min(axis=0), curve.max(axis=0)
-    margin = 0.15 * (high - low)
-    x = np.array([low[0] - margin[0], high[0] + margin[0]])
-    y = np.array([low[1] - margin[1], high[1] + margin[1]])
-    X, Y = np.meshgrid(x, y)
-    normal, constant = compression
-    Z = (constant - normal[0] * X - normal[1] * Y) / normal[2]
-    axes.plot_surface(X, Y, Z, color="tab:orange", alpha=0.25, linewidth=0, label="plane of compression")
-    for name, point in marks:
-        axes.plot(*[[c] for c in point], "o", color="tab:green", markersize=5)
-        axes.text(*point, f"  {name}", fontsize=11, zorder=9)
-    axes.set(xlabel="$I_x$ [N s]", ylabel="$I_y$ [N s]", zlabel="$I_z$ [N s]")
-    axes.tick_params(labelsize=8)
-    axes.set_box_aspect(None, zoom=0.85)
+    def __init__(self, trajectory: Any, over: Over = "time") -> None:
+        self.trajectory = trajectory
+        self.over: Over = over
+        self._clock = ImpulseClock(trajectory)
+        self._charts: dict[Over, list[Chart]] = {}
+        self._frames: list[Box] = []
+        self._across = Scale(0.0, 1.0, 0.0, 1.0)
+        self._drawn: dict[Any, np.ndarray] = {}
+
+    def switch_axis(self) -> None:
+        """From time to accumulated impulse, or back."""
+        self.over = "impulse" if self.over == "time" else "time"
+
+    @property
+    def charts(self) -> list[Chart]:
+        """What is shown, from top to bottom."""
+        if self.over not in self._charts:
+            self._charts[self.over] = _charts(self.trajectory, self.over)
+        return self._charts[self.over]
+
+    def draw(
+        self,
+        canvas: Canvas,
+        box: tuple[float, float, float, float],
+        time: float,
+        *,
+        unit: float = 1.0,
+        share: float = 1.0,
+        colours: PlotColours = PlotColours(),
+    ) -> None:
+        """Draw all charts into a rectangle (left, bottom, width, height), with a cursor at a time [s].
+
+        unit : pixels for a unit of lengths and of text, more on dense screens
+        share : how much of what happens at that instant is over, 0 to 1, which moves the cursor over s
+        """
+        left, bottom, width, height = box
+        canvas.box(left, bottom, width, height, colours.paper)
+        foot, head = 34 * unit, 42 * unit
+        frame_left, frame_width = left + 52 * unit, width - 64 * unit
+        each = (height - foot) / len(self.charts)
+        if frame_width < 40 * unit or each < head + 24 * unit:
+            self._frames = []
+            return  # too small for a picture
+        self._across = self._horizontal(frame_left, frame_width)
+        self._frames = [
+            Box(frame_left, bottom + foot + (len(self.charts) - 1 - row) * each, frame_width, each - head)
+            for row in range(len(self.charts))
+        ]
+        place = self._clock.place(time, self.over, share)
+        for chart, frame in zip(self.charts, self._frames, strict=True):
+            self._draw_chart(canvas, chart, frame, place, unit, colours)
+        self._draw_axis(canvas, bottom, unit, colours)
+
+    def time_at(self, x: float, y: float) -> float | None:
+        """The time [s] at a point of the charts last drawn, or None beside them."""
+        if not any(frame.holds(x, y) for frame in self._frames):
+            return None
+        found = self._clock.time_of(self._across.value(x), self.over)
+        return min(max(found, float(self.trajectory.start_time)), float(self.trajectory.end_time))
+
+    def _horizontal(self, left: float, width: float) -> Scale:
+        start = self._clock.place(float(self.trajectory.start_time), self.over, 0.0)
+        end = self._clock.place(float(self.trajectory.end_time), self.over)
+        return Scale(start, end if end > start else start + 1.0, left, width)
+
+    def _draw_chart(
+        self, canvas: Canvas, chart: Chart, frame: Box, place: float, unit: float, colours: PlotColours
+    ) -> None:
+        up = Scale(*chart.range, frame.bottom, frame.height)
+        right = frame.left + frame.width
+        for value in ticks(up.low, up.high):
+            y = up.pixel(value)
+            canvas.line(frame.left, y, right, y, 1.0 * unit, (*colours.faint[:3], 90))
+            canvas.text(
+                f"{value:g}", frame.left - 6 * unit, y, size=8 * unit, anchor="right", colour=colours.faint
+            )
+        top = frame.bottom + frame.height
+        title = f"{chart.title} [{chart.unit}]"
+        canvas.text(title, frame.left, top + 27 * unit, size=9 * unit, anchor="left", colour=colours.ink)
+        slot = frame.width / len(chart.lines)
+        for number, (name, line) in enumerate(chart.lines.items()):
+            colour = colours.lines[number % len(colours.lines)]
+            self._draw_line(canvas, line, up, unit, colour)
+            now = value_at(line, place)
+            words = name if now is None else f"{name} {now:.4g}"
+            start = frame.left + number * slot
+            canvas.text(words, start, top + 11 * unit, size=8.5 * unit, anchor="left", colour=colour)
+        x = self._across.pixel(place)
+        canvas.line(x, frame.bottom, x, top, 1.5 * unit, colours.cursor)
+
+    def _draw_line(self, canvas: Canvas, line: Series, up: Scale, unit: float, colour: Colour) -> None:
+        points = self._pixels(line, up)
+        if not line.joined:
+            zero = up.pixel(0.0)
+            for x, y in points.tolist():
+                canvas.line(x, zero, x, y, 1.0 * unit, (*colour[:3], 70))
+                canvas.disc(x, y, 2.2 * unit, colour)
+            return
+        for (x, y), (x2, y2) in zip(points[:-1].tolist(), points[1:].tolist(), strict=True):
+            canvas.line(x, y, x2, y2, 1.5 * unit, colour)
+
+    def _pixels(self, line: Series, up: Scale) -> np.ndarray:
+        """The points of a line to draw, (k, 2) pixels, remembered for as long as nothing is moved."""
+        key = line, up, self._across
+        if key not in self._drawn:
+            if len(self._drawn) > 64:
+                self._drawn.clear()
+            points = np.column_stack([self._across.pixel(line.x), up.pixel(line.y)])
+            self._drawn[key] = thinned_line(points) if line.joined else thinned_points(points)
+        return self._drawn[key]
+
+    def _draw_axis(self, canvas: Canvas, bottom: float, unit: float, colours: PlotColours) -> None:
+        for value in ticks(self._across.low, self._across.high, 4):
+            x = self._across.pixel(value)
+            canvas.text(
+                f"{value:g}", x, bottom + 24 * unit, size=8 * unit, anchor="center", colour=colours.faint
+            )
+        middle = self._across.first + self._across.length / 2
+        name = AXIS_NAMES[self.over]
+        canvas.text(name, middle, bottom + 10 * unit, size=9 * unit, anchor="center", colour=colours.ink)
 
 
-def _arrow(axes: Any, start: np.ndarray, end: np.ndarray, colour: str) -> None:
-    style = {"arrowstyle": "-|>", "color": colour, "mutation_scale": 13, "linewidth": 1.3}
-    axes.annotate("", xy=end, xytext=start, arrowprops=style, zorder=4)
+def _charts(trajectory: Any, over: Over) -> list[Chart]:
+    normal, slip = series.contact_velocities(trajectory, over)
+    after, _ = series.contact_velocities(trajectory, over, when="after")
+    impulse, friction = series.impulses(trajectory, over)
+    return [
+        Chart("energy", "J", {line.name: line for line in series.energies(trajectory, over)}),
+        Chart("contact velocity", "m/s", {"before": normal, "after": after, "slip": slip}),
+        Chart("impulse", "N s", {"normal": impulse, "friction": friction}),
+    ]
+
+
+def value_at(line: Series, place: float) -> float | None:
+    """The value of a line at a place of its axis, of separate points the latest; None before the first."""
+    number = int(np.searchsorted(line.x, place, side="right")) - 1
+    if number < 0:
+        return None
+    if line.joined and number + 1 < len(line):
+        return float(np.interp(place, line.x[number : number + 2], line.y[number : number + 2]))
+    return float(line.y[number])
+
+
+def ticks(low: float, high: float, count: int = _TICKS) -> list[float]:
+    """About `count` round values from `low` to `high`."""
+    if not high > low:
+        return [low]
+    rough = (high - low) / count
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = min((1.0, 2.0, 2.5, 5.0, 10.0), key=lambda factor: abs(math.log(factor * power / rough))) * power
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [round(number * step, 12 - math.floor(math.log10(step))) for number in range(first, last + 1)]
+
+
+def thinned_line(points: np.ndarray) -> np.ndarray:
+    """What of a line (k, 2) in pixels makes a difference: of each column first, last, least and greatest."""
+    if len(points) > _POINTS_A_PIXEL * np.ptp(points[:, 0]):
+        points = points[_extremes(points)]
+    level = (points[1:-1, 1] == points[:-2, 1]) & (points[1:-1, 1] == points[2:, 1])
+    return points[np.concatenate([[True], ~level, [True]])] if len(points) > 2 else points
+
+
+def _extremes(points: np.ndarray) -> np.ndarray:
+    """Numbers of the first, last, lowest and highest point of every column of pixels, in order."""
+    column = np.floor(points[:, 0]).astype(np.int64)
+    first = np.flatnonzero(np.concatenate([[True], column[1:] != column[:-1]]))
+    last = np.concatenate([first[1:], [len(points)]]) - 1
+    by_height = np.lexsort((points[:, 1], np.cumsum(np.isin(np.arange(len(points)), first))))
+    return np.unique(np.concatenate([first, last, by_height[first], by_height[last]]))
+
+
+def thinned_points(points: np.ndarray) -> np.ndarray:
+    """One of all points (k, 2) that share a pixel."""
+    _, first = np.unique(np.round(points), axis=0, return_index=True)
+    return points[np.sort(first)]

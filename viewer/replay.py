@@ -37,6 +37,7 @@ class Shown:
     trails: bool = False
     ghosts: bool = False
     see_through: bool = False
+    plots: bool = False
 
 
 @dataclass
@@ -176,11 +177,15 @@ class Replay:
             self.walks = {}
         self.changed = True
 
+    def seek(self, time: float) -> None:
+        """Pause at a time [s]."""
+        self.timeline.playing = False
+        self.timeline.seek(time)
+        self.arrive()
+
     def seek_fraction(self, fraction: float) -> None:
         """Pause at a fraction of the motion."""
-        self.timeline.playing = False
-        self.timeline.seek_fraction(fraction)
-        self.arrive()
+        self.seek(self.timeline.start + fraction * self.timeline.duration)
 
     def arrive(self) -> None:
         """Stand after the impacts of this instant, if there are any, ready to step inside them."""

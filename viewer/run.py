@@ -1,13 +1,14 @@
 """One run of a replay: its trajectory, its stage, and what is asked of it again and again."""
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .meshes import Mesh
+from .plots import PlotPanel
 from .stage import Stage, event_table
 
 TRAIL_SAMPLES = 600  # times at which trails are known, beside the events
@@ -130,6 +131,11 @@ class Run:
             return []
         latest = int(np.ceil((min(time, self.end) - self.start) / step - 1e-9)) - 1
         return [self.start + number * step for number in range(latest, max(latest - count, -1), -1)]
+
+    @cached_property
+    def plots(self) -> PlotPanel:
+        """Charts of this run."""
+        return PlotPanel(self.trajectory)
 
     @property
     def fastest(self) -> float:

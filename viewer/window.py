@@ -140,6 +140,8 @@ class ReplayWindow(pyglet.window.Window):
         elif found[0] == "track":
             self._scrubbing = True
             self.replay.seek_fraction(found[1])
+        elif found[0] == "time":
+            self.replay.seek(found[1])
         elif found[0] == "outcome":
             self.replay.choose(None if found[1] < 0 else int(found[1]))
         self.replay.changed = True

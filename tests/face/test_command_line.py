@@ -100,10 +100,10 @@ def test_computed_demo_checks_itself_and_writes_its_file(capsys, name):
         assert path.read_bytes().startswith(starts[path.suffix])
 
 
-def test_plots_without_matplotlib_end_badly_in_one_sentence(capsys, monkeypatch):
+def test_figures_without_matplotlib_end_badly_in_one_sentence(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     assert main(["demo", "hodograph"]) == 1
-    assert capsys.readouterr().err == 'carom: Plots need matplotlib: pip install "carom[plots]".\n'
+    assert capsys.readouterr().err == 'carom: Figures need matplotlib: pip install "carom[figures]".\n'
     assert list(Path().iterdir()) == []
 
 

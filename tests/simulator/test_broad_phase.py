@@ -39,8 +39,8 @@ def assert_equal_runs(first, second):
         assert mine.contacts.bodies.tolist() == theirs.contacts.bodies.tolist()
         assert mine.contacts.point.tobytes() == theirs.contacts.point.tobytes()
     for mine, theirs in zip(one.motions, other.motions, strict=True):
-        assert mine.start == theirs.start
-        assert np.array(mine.state).tobytes() == np.array(theirs.state).tobytes()
+        assert np.array_equal(mine.start, theirs.start)
+        assert mine.pieces().state.tobytes() == theirs.pieces().state.tobytes()
     assert first.state.position.tobytes() == second.state.position.tobytes()
 
 
@@ -203,7 +203,7 @@ def test_bodies_far_away_change_neither_the_run_nor_its_cost():
         simulator.run(100.0)
         assert simulator.trajectory.status is RunStatus.EVENT_LIMIT
         after = predicted.bounds_made, predicted.searches_made, predicted.cells_left
-        motions = [np.array(motion.state).tobytes() for motion in simulator.trajectory.motions[:70]]
+        motions = [motion.pieces().state.tobytes() for motion in simulator.trajectory.motions[:70]]
         counts.append((np.subtract(after, before).tolist(), motions))
     assert counts[0] == counts[1]
 
