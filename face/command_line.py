@@ -141,8 +141,9 @@ they print tables, take no law or duration, and may write a file, which --out na
         "view",
         _view,
         "replay recordings in a window",
-        "Replay recordings, one after the other, in a window. Press H there for its keys.",
-        "example:\n  carom view drop.h5",
+        "Replay a recording in a window; several are overlaid as outcomes of each other. The keys are on screen,\n"
+        "all of them with H. A recording whose run is still going on is followed while it grows.",
+        "examples:\n  carom view drop.h5\n  carom view routh-1.h5 routh-2.h5 routh-3.h5",
     )
     view.add_argument("runs", nargs="+", metavar="RUN", help="recordings, such as drop.h5")
 
@@ -315,14 +316,15 @@ def _compute(demo: "ComputedDemo", options: argparse.Namespace) -> int:
 
 
 def _view(options: argparse.Namespace) -> int:
+    from .bodies import FileFormatError
     from .viewer import DisplayError, view
 
-    trajectories = [_load(run) for run in options.runs]
-    for run, trajectory in zip(options.runs, trajectories, strict=True):
-        try:
-            view(trajectory, title=f"carom: {Path(run).name}")
-        except DisplayError as error:
-            return _complain(str(error), ENDED_BADLY)
+    try:
+        view(options.runs, title=f"carom: {', '.join(Path(run).name for run in options.runs)}")
+    except FileFormatError as error:
+        raise BadInput(str(error)) from None
+    except DisplayError as error:
+        return _complain(str(error), ENDED_BADLY)
     return DONE
 
 

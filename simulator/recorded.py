@@ -176,9 +176,9 @@ class RecordedEvents:
     def _make(self, k: int) -> Event:
         try:
             return self._read(k)
-        except (KeyError, ValueError, TypeError) as error:
-            if isinstance(error, FileFormatError):
-                raise
+        except FileFormatError:
+            raise
+        except (KeyError, IndexError, ValueError, TypeError) as error:
             raise damaged(self._file_path, error) from error
 
     def _read(self, k: int) -> Event:

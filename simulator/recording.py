@@ -23,6 +23,7 @@ from .ledger import CHANNELS
 from .recorded import RecordedEvents, RecordedPieces, RecordedWorks
 from .state import Model
 from .stored_table import StoredFile, damaged
+from .superblock import fault
 from .trajectory import RunStatus, Trajectory
 
 VERSION = 3
@@ -82,7 +83,7 @@ _TABLES = (
     *("work/start", "jump/time"),
 )
 _STATUSES = list(RunStatus)
-DAMAGE = (KeyError, IndexError, ValueError, TypeError, OSError)
+DAMAGE = (KeyError, IndexError, ValueError, TypeError, OSError, RuntimeError)
 """What reading a damaged file may raise."""
 
 
@@ -311,8 +312,8 @@ def opened(path: Path, kind: str) -> h5py.File:
     """A file of carom of a kind, open for reading; FileFormatError where it is none."""
     if not path.is_file():
         raise FileFormatError(path, "no such file" if not path.exists() else "it is not a file")
-    if _is_cut_short(path):
-        raise FileFormatError(path, "the recording is cut short: its end is missing")
+    if reason := fault(path):
+        raise FileFormatError(path, reason)
     try:
         try:
             file = h5py.File(path, "r", locking=False)
@@ -328,20 +329,6 @@ def opened(path: Path, kind: str) -> h5py.File:
         what = f"a {found}" if isinstance(found, str) and found.startswith("carom ") else "an HDF5 file"
         raise FileFormatError(path, f"it is {what}, but no {kind}")
     raise FileFormatError(path, f"expected format version {VERSION}, got {version!r}")
-
-
-def _is_cut_short(path: Path) -> bool:
-    """Whether a file is shorter than its HDF5 superblock (version 2 or 3) says.
-
-    Asked before HDF5 opens it, which would retry for minutes, taking it for a file that is being written.
-    """
-    with path.open("rb") as stream:
-        head = stream.read(48)
-    if head[:8] != b"\x89HDF\r\n\x1a\n":
-        return False
-    if len(head) < 48:
-        return True
-    return head[8] >= 2 and path.stat().st_size < int.from_bytes(head[28:36], "little")
 
 
 def read_trajectory(

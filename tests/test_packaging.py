@@ -22,8 +22,9 @@ ALLOWED_IMPORTS = {
     "viewer": set(),
     "demos": set(ROOMS),
 }
-# scene.resolve_overlaps() is a convenience that asks the collision code when it is called
-CALLS_UPWARDS = {"bodies/scene.py": {"simulator"}}
+# scene.resolve_overlaps() is a convenience that asks the collision code when it is called; the window reads
+# recordings that are named by file or dropped on it
+CALLS_UPWARDS = {"bodies/scene.py": {"simulator"}, "viewer/show.py": {"simulator"}}
 
 
 def setuptools_table() -> dict:

@@ -5,6 +5,6 @@ pyglet and OpenGL are imported only when something is drawn.
 
 from .display import DisplayError, has_display
 from .pictures import render, render_strip
-from .replay import view
+from .show import view
 
 __all__ = ["DisplayError", "has_display", "render", "render_strip", "view"]

@@ -17,6 +17,7 @@ class Mesh:
     positions: np.ndarray
     normals: np.ndarray
     is_round: bool  # most of its surface is shaded smoothly
+    is_sphere: bool = False
 
 
 def mesh_of_surface(vertices: Any, faces: Any) -> Mesh:
@@ -62,7 +63,7 @@ def unit_sphere(subdivisions: int = 3) -> Mesh:
         parts = [(a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca)]
         corners = np.concatenate([np.stack(part, axis=1) for part in parts])
     positions = corners.reshape(-1, 3).astype(np.float32)
-    return Mesh(positions, positions, True)
+    return Mesh(positions, positions, True, is_sphere=True)
 
 
 @cache
@@ -81,6 +82,34 @@ def unit_arrow(sides: int = 20) -> Mesh:
         faces.append(np.stack([low + step, low + following, high + following], axis=1))
         faces.append(np.stack([low + step, high + following, high + step], axis=1))
     return mesh_of_surface(np.concatenate(rings), np.concatenate(faces))
+
+
+@cache
+def unit_cone(sides: int = 48) -> Mesh:
+    """The side of a cone with its tip at the origin and a rim of radius 1 at z = 1."""
+    angles = 2 * np.pi * np.arange(sides + 1) / sides
+    middles = (angles[1:] + angles[:-1]) / 2
+    rim = np.stack([np.cos(angles), np.sin(angles), np.ones(sides + 1)], axis=1)
+    corners = np.stack([np.zeros((sides, 3)), rim[:-1], rim[1:]], axis=1)
+
+    def normals(turn: np.ndarray) -> np.ndarray:
+        return np.stack([np.cos(turn), np.sin(turn), np.full(len(turn), -1.0)], axis=1) / np.sqrt(2)
+
+    facing = np.stack([normals(middles), normals(angles[:-1]), normals(angles[1:])], axis=1)
+    shape = (-1, 3)
+    return Mesh(corners.reshape(shape).astype(np.float32), facing.reshape(shape).astype(np.float32), True)
+
+
+@cache
+def unit_ring(sides: int = 48, thickness: float = 0.06) -> Mesh:
+    """A flat ring of outer radius 1 about z."""
+    angles = 2 * np.pi * np.arange(sides + 1) / sides
+    outer = np.stack([np.cos(angles), np.sin(angles), np.zeros(sides + 1)], axis=1)
+    inner = outer * (1 - thickness)
+    first = np.stack([inner[:-1], outer[:-1], outer[1:]], axis=1)
+    second = np.stack([inner[:-1], outer[1:], inner[1:]], axis=1)
+    positions = np.concatenate([first, second]).reshape(-1, 3).astype(np.float32)
+    return Mesh(positions, np.tile(np.array([0, 0, 1], dtype=np.float32), (len(positions), 1)), False)
 
 
 def _corner_normals(faces: np.ndarray, face_normals: np.ndarray, angles: np.ndarray) -> np.ndarray:

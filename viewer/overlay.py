@@ -1,90 +1,162 @@
 """Text and flat shapes over a drawn scene. Import only after `display.load_pyglet`."""
 
+import math
+from functools import cache, lru_cache
 from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
+import numpy as np
 import pyglet
 from pyglet import gl
-from pyglet.math import Mat4
+
+from . import shaders
+from .gl_objects import Program, Strips
+from .theme import LIGHT, Colour, Theme
 
 FONTS = ["DejaVu Sans", "Segoe UI", "Helvetica Neue", "Arial"]
 Anchor = Literal["left", "center", "right"]
-INK = (28, 34, 44, 255)
-PAPER = (248, 250, 253, 205)
+DOTS_PER_INCH = 96
+CAPITAL_HEIGHT = 0.365  # half the height of a capital letter, in units of the font's size
+_BOX, _TRIANGLE, _LETTER = 0.0, 1.0, 2.0
 
 
 class Overlay:
-    """Things drawn in pixels from the lower left corner over a picture of `size` pixels."""
+    """Things drawn in order, in pixels from the lower left corner, over a picture of `size` pixels."""
 
-    def __init__(self, window: Any, size: tuple[int, int]) -> None:
+    def __init__(self, window: Any, size: tuple[int, int], theme: Theme = LIGHT) -> None:
         self._window = window
         self._size = size
-        self._kept: list[Any] = []
-        self._shapes = pyglet.graphics.Batch()
-        self._text = pyglet.graphics.Batch()
+        self.theme = theme
+        self._quads: list[tuple[int, list[float]]] = []  # texture, then what `_Painter` draws
 
     def text(self, words: str, x: float, y: float, *, size: float = 13, anchor: Anchor = "left",
-             colour: tuple[int, int, int, int] = INK, paper: bool = False) -> None:  # fmt: skip
-        """Write a line about the height y, on light paper when wanted; nothing without a text library."""
-        label = make_label(words, x, y, size, anchor, colour, self._text)
-        if label is None:
+             colour: Colour | None = None, paper: bool = False) -> None:  # fmt: skip
+        """Write a line about the height y, on paper when wanted; nothing without a text library."""
+        line = _line(words, _rounded(size))
+        if line is None:
             return
-        self._kept.append(label)
+        letters, width = line
+        left = x - {"left": 0.0, "right": width, "center": width / 2}[anchor]
         if paper:
-            left = {"left": x, "right": x - label.content_width, "center": x - label.content_width / 2}[
-                anchor
-            ]
-            height = label.content_height
-            self.box(
-                left - 0.7 * size, y - 0.62 * height, label.content_width + 1.4 * size, 1.24 * height, PAPER
-            )
+            self.box(left - 0.7 * size, y - 1.0 * size, width + 1.4 * size, 2.0 * size, self.theme.paper)
+        tint = [part / 255 for part in colour or self.theme.ink]
+        left, base = round(left), round(y - CAPITAL_HEIGHT * size * DOTS_PER_INCH / 72)
+        for texture, (low_x, low_y, high_x, high_y), corners in letters:
+            box = [left + (low_x + high_x) / 2, base + (low_y + high_y) / 2]
+            box += [(high_x - low_x) / 2, (high_y - low_y) / 2]
+            self._quads.append((texture, [*box, 1.0, 0.0, 0.0, _LETTER, *corners, *tint]))
 
-    def box(self, x: float, y: float, width: float, height: float, colour: tuple[int, int, int, int]) -> None:
+    def width(self, words: str, size: float) -> float:
+        """Width of a line [pixels]; 0 without a text library."""
+        line = _line(words, _rounded(size))
+        return line[1] if line else 0.0
+
+    def box(self, x: float, y: float, width: float, height: float, colour: Colour, radius: float = 6) -> None:
         """Draw a rectangle with rounded corners."""
-        radius = min(6, width / 2, height / 2)
-        shape = pyglet.shapes.RoundedRectangle(x, y, width, height, radius, color=colour, batch=self._shapes)
-        self._kept.append(shape)
+        radius = min(radius, width / 2, height / 2)
+        self._shape((x + width / 2, y + height / 2, width / 2, height / 2), 0.0, radius, _BOX, colour)
 
-    def line(self, x: float, y: float, x2: float, y2: float, thickness: float, colour: tuple) -> None:
+    def line(self, x: float, y: float, x2: float, y2: float, thickness: float, colour: Colour) -> None:
         """Draw a line."""
-        self._kept.append(pyglet.shapes.Line(x, y, x2, y2, thickness, color=colour, batch=self._shapes))
+        half = math.hypot(x2 - x, y2 - y) / 2
+        angle = math.atan2(y2 - y, x2 - x)
+        self._shape(((x + x2) / 2, (y + y2) / 2, half, thickness / 2), angle, 0.0, _BOX, colour)
 
-    def disc(self, x: float, y: float, radius: float, colour: tuple) -> None:
+    def disc(self, x: float, y: float, radius: float, colour: Colour) -> None:
         """Draw a disc."""
-        self._kept.append(pyglet.shapes.Circle(x, y, radius, color=colour, batch=self._shapes))
+        self._shape((x, y, radius, radius), 0.0, radius, _BOX, colour)
 
-    def play_sign(self, x: float, y: float, height: float, colour: tuple) -> None:
+    def play_sign(self, x: float, y: float, height: float, colour: Colour) -> None:
         """Draw a triangle that points right, its left side in the middle at (x, y)."""
-        half = height / 2
-        corners = (x, y - half, x, y + half, x + 0.95 * height, y)
-        self._kept.append(pyglet.shapes.Triangle(*corners, colour, batch=self._shapes))
+        half = 0.95 * height / 2
+        self._shape((x + half, y, half, height / 2), 0.0, 0.0, _TRIANGLE, colour)
 
     def draw(self) -> None:
         """Draw everything into the bound framebuffer."""
-        width, height = self._size
-        before = self._window.projection
-        self._window.projection = Mat4.orthogonal_projection(0, width, 0, height, -255, 255)
-        gl.glViewport(0, 0, width, height)
+        gl.glViewport(0, 0, *self._size)
+        _painter(self._window).draw(self._size, self._quads)
+
+    def _shape(self, box: tuple, angle: float, radius: float, kind: float, colour: Colour) -> None:
+        tint = [part / 255 for part in colour]
+        turn = [math.cos(angle), math.sin(angle), radius, kind]
+        self._quads.append((0, [*box, *turn, 0.0, 0.0, 0.0, 0.0, *tint]))
+
+
+class _Painter:
+    """Draws quads of one window's context."""
+
+    def __init__(self) -> None:
+        self._program = Program(shaders.OVERLAY_VERTEX, shaders.OVERLAY_FRAGMENT)
+        self._strips = Strips((4, 4, 4, 4), divisor=1)
+
+    def draw(self, size: tuple[int, int], quads: list[tuple[int, list[float]]]) -> None:
         gl.glDisable(gl.GL_DEPTH_TEST)
+        gl.glDisable(gl.GL_CULL_FACE)
         gl.glEnable(gl.GL_BLEND)
         gl.glBlendFunc(gl.GL_SRC_ALPHA, gl.GL_ONE_MINUS_SRC_ALPHA)
-        self._shapes.draw()
-        self._text.draw()
-        self._window.projection = before
+        gl.glActiveTexture(gl.GL_TEXTURE0)
+        self._program.use()
+        self._program.set("pixels", size)
+        self._program.set("letters", 0)
+        for texture, part in _runs(quads):
+            gl.glBindTexture(gl.GL_TEXTURE_2D, texture)
+            self._strips.place(np.array(part, dtype=np.float32))
+            self._strips.draw_quads()
 
 
-def make_label(words: str, x: float, y: float, size: float, anchor: Anchor, colour: tuple, batch: Any) -> Any:
-    """Make a pyglet label, or None where no text can be drawn because freetype or fontconfig is missing."""
+def _runs(quads: list[tuple[int, list[float]]]) -> list[tuple[int, list[list[float]]]]:
+    """Quads in order, split where the texture changes; shapes need none and go along with any."""
+    runs: list[tuple[int, list[list[float]]]] = []
+    for texture, quad in quads:
+        if not runs or texture not in (0, runs[-1][0]):
+            if runs and runs[-1][0] == 0:
+                runs[-1] = (texture, runs[-1][1])
+            else:
+                runs.append((texture, []))
+        runs[-1][1].append(quad)
+    return runs
+
+
+def _painter(window: Any) -> _Painter:
+    if window not in _painters:
+        _painters[window] = _Painter()
+    return _painters[window]
+
+
+def _rounded(size: float) -> float:
+    """A size of which there are few, since each has textures of its own."""
+    return round(2 * size) / 2
+
+
+@lru_cache(maxsize=4096)
+def _line(words: str, size: float) -> tuple[list[tuple], float] | None:
+    """The letters of a line (texture, box, texture corners) from its left end on its base line, and its width.
+
+    None where no text can be drawn because freetype or fontconfig is missing.
+    """
     global _text_works
     if not _text_works:
         return None
     try:
-        return pyglet.text.Label(
-            words, x=x, y=y, font_name=FONTS, font_size=size, anchor_x=anchor, anchor_y="center",
-            color=colour, batch=batch,
-        )  # fmt: skip
+        glyphs, offsets = _font(size).get_glyphs(words)
     except Exception:  # whatever ctypes or pyglet raises: a picture without labels is better than none
         _text_works = False
         return None
+    letters, x = [], 0.0
+    for glyph, offset in zip(glyphs, offsets, strict=True):
+        left, bottom, right, top = glyph.vertices
+        corners = (glyph.tex_coords[0], glyph.tex_coords[1], glyph.tex_coords[6], glyph.tex_coords[7])
+        place = (x + left + offset.x_offset, bottom, x + right + offset.x_offset, top)
+        letters.append((glyph.owner.id, place, corners))
+        x += glyph.advance + offset.x_advance
+    return letters, x
+
+
+@cache
+def _font(size: float) -> Any:
+    """The font of a size, kept for good: without it pyglet would drop the textures of its letters."""
+    return pyglet.font.load(FONTS, size, dpi=DOTS_PER_INCH)
 
 
 _text_works = True
+_painters: "WeakKeyDictionary[Any, _Painter]" = WeakKeyDictionary()

@@ -2,16 +2,19 @@
 
 The renderer works in stage coordinates: world coordinates less the middle of the motion, divided by
 `scale`, so that a motion of a millimetre and one of a hundred metres are drawn with the same numbers.
+Stages of runs that are drawn together share them (`share_frame`).
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from .camera import OrbitCamera, perpendiculars
-from .meshes import Mesh, mesh_of_surface, unit_arrow, unit_sphere
+from .camera import OrbitCamera
+from .meshes import Mesh, mesh_of_surface, unit_sphere
 
 PALETTE = np.array(
     [
@@ -26,7 +29,10 @@ PALETTE = np.array(
 )
 FIXED_COLOUR = np.array((0.60, 0.60, 0.62))
 ARROW_COLOUR = np.array((0.95, 0.49, 0.12))
+ARROW_RADII = 5.0  # the longest arrow, in radii of a typical body
+SHORTEST_ARROW, LONGEST_ARROW = 0.08, 0.42  # stage units, bounds of the longest arrow
 MOTION_SAMPLES = 160
+WEIGHED_EVENTS = 2000
 AZIMUTHS = tuple(math.radians(angle) for angle in (-65.0, -115.0, 65.0, 115.0))
 
 
@@ -51,9 +57,10 @@ class Part:
 class Stage:
     """The drawable side of a trajectory."""
 
-    def __init__(self, trajectory: Any) -> None:
+    def __init__(self, trajectory: Any, pool: dict[Any, Mesh] | None = None) -> None:
+        """Read a trajectory; stages that are given one pool share equal meshes."""
         self.trajectory = trajectory
-        bodies = list(trajectory.scene.bodies)
+        self.bodies = bodies = list(trajectory.scene.bodies)
         start = trajectory.sample(float(trajectory.start_time))
         self.planes: list[Plane] = []
         solids = []
@@ -63,14 +70,33 @@ class Stage:
             else:
                 solids.append(index)
         self.up = _up_direction(trajectory.scene, self.planes)
-        self.parts, radius = _parts(bodies, solids)
-        moving = [index for index in solids if not bodies[index].fixed]
-        self.lower, self.upper = _bounds(trajectory, moving or solids, radius)
-        self.centre = (self.lower + self.upper) / 2
-        self.scale = float(np.linalg.norm(self.upper - self.lower) / 2) or 1.0
+        self.parts, self.radius = _parts(bodies, solids, {} if pool is None else pool)
+        self.solids = solids
+        self.moving = [index for index in solids if not bodies[index].fixed]
+        self._start_position = np.asarray(start.position)
+        self.use_bounds(*_bounds(trajectory, self.moving or solids, self.radius))
+
+    @cached_property
+    def strongest(self) -> float:
+        """The largest normal impulse of one contact [N s], 0 without impacts; of long runs, of some events."""
+        events = self.trajectory.events
+        chosen = range(0, len(events), max(1, len(events) // WEIGHED_EVENTS))
+        return max((_impulses(events[number]).max(initial=0.0) for number in chosen), default=0.0)
+
+    def use_bounds(self, lower: np.ndarray, upper: np.ndarray) -> None:
+        """Draw with the box from `lower` to `upper` (3,) [m] in the middle."""
+        self.lower, self.upper = lower, upper
+        self.centre = (lower + upper) / 2
+        self.scale = float(np.linalg.norm(upper - lower) / 2) or 1.0
         self.tile = round_length(0.3 * self.scale)
-        self.shadow_reach = self._shadow_reach(bodies, solids, start.position, radius)
-        self._strongest = max((_impulses(event).max(initial=0.0) for event in trajectory.events), default=0.0)
+        radii = self.radius[self.moving or self.solids]
+        typical = float(np.median(radii)) / self.scale if len(radii) else 1.0
+        self.arrow_length = min(max(ARROW_RADII * typical, SHORTEST_ARROW), LONGEST_ARROW)
+        self.shadow_reach = self._shadow_reach()
+
+    def to_stage(self, points: Any) -> np.ndarray:
+        """Turn points (..., 3) of the world [m] into stage coordinates."""
+        return (np.asarray(points, dtype=float) - self.centre) / self.scale
 
     def camera(self, aspect: float) -> OrbitCamera:
         """A camera that sees the whole motion, from where most planes show their front."""
@@ -93,48 +119,26 @@ class Stage:
 
     def instances(self, time: float) -> list[np.ndarray]:
         """For each part (n, 16) float32: three rows of the matrix from mesh to stage, then the colour."""
-        state = self.trajectory.sample(time)
+        return self.instances_of(self.trajectory.sample(time))
+
+    def instances_of(self, state: Any) -> list[np.ndarray]:
+        """The same for a state."""
         result = []
         for part in self.parts:
             rotation = rotation_matrices(np.asarray(state.orientation)[part.bodies])
-            position = (np.asarray(state.position)[part.bodies] - self.centre) / self.scale
+            position = self.to_stage(np.asarray(state.position)[part.bodies])
             result.append(
-                _instances(rotation * (part.radius / self.scale)[:, None, None], position, part.colour)
+                make_instances(rotation * (part.radius / self.scale)[:, None, None], position, part.colour)
             )
         return result
 
-    def arrows(self, time: float, linger: float = 0.0) -> np.ndarray:
-        """Instances (n, 16) of arrows for the normal impulses of events at most `linger` seconds before."""
-        rotations, positions, colours = [], [], []
-        for event in self.trajectory.events:
-            if not time - linger <= event.time <= time or self._strongest <= 0:
-                continue
-            impulses = _impulses(event)
-            for point, normal, impulse in zip(
-                event.contacts.point, event.contacts.normal, impulses, strict=False
-            ):
-                if impulse <= 0:
-                    continue
-                length = 0.35 * max(math.sqrt(impulse / self._strongest), 0.25)
-                first, second = perpendiculars(np.asarray(normal, dtype=float))
-                rotations.append(length * np.stack([first, second, normal], axis=1))
-                positions.append((np.asarray(point) - self.centre) / self.scale)
-                colours.append((*ARROW_COLOUR, 0.0))
-        if not rotations:
-            return np.zeros((0, 16), dtype=np.float32)
-        return _instances(np.array(rotations), np.array(positions), np.array(colours))
-
-    @staticmethod
-    def arrow_mesh() -> Mesh:
-        """The mesh that `arrows` places."""
-        return unit_arrow()
-
-    def _shadow_reach(self, bodies: list, solids: list[int], position: Any, radius: np.ndarray) -> float:
+    def _shadow_reach(self) -> float:
         """How far from the middle shadows fall, in stage units: the motion, and fixed bodies of its size."""
         reach = 1.0
-        for index in solids:
-            if bodies[index].fixed and radius[index] < 2 * self.scale:
-                distance = float(np.linalg.norm(position[index] - self.centre)) + radius[index]
+        for index in self.solids:
+            if self.bodies[index].fixed and self.radius[index] < 2 * self.scale:
+                away = self._start_position[index] - self.centre
+                distance = float(np.linalg.norm(away)) + self.radius[index]
                 if distance < 3 * self.scale:
                     reach = max(reach, distance / self.scale)
         return reach
@@ -164,7 +168,8 @@ def length_text(length: float) -> str:
     return f"{length * 1e3:g} mm" if length >= 1e-4 else f"{length * 1e6:g} µm"
 
 
-def _instances(linear: np.ndarray, position: np.ndarray, colour: np.ndarray) -> np.ndarray:
+def make_instances(linear: np.ndarray, position: np.ndarray, colour: np.ndarray) -> np.ndarray:
+    """Instances (n, 16) float32 from (n, 3, 3) mesh to stage, places (n, 3) and colours (n, 4)."""
     result = np.empty((len(position), 16), dtype=np.float32)
     rows = np.concatenate([linear, position[:, :, None]], axis=2)
     result[:, :12] = rows.reshape(len(position), 12)
@@ -172,7 +177,26 @@ def _instances(linear: np.ndarray, position: np.ndarray, colour: np.ndarray) -> 
     return result
 
 
-def _parts(bodies: list, solids: list[int]) -> tuple[list[Part], np.ndarray]:
+def event_table(trajectory: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Times (E,) [s] and names of kinds (E,) of all events, without making events where that can be."""
+    if hasattr(trajectory, "event_times"):
+        return np.asarray(trajectory.event_times, dtype=float), np.asarray(trajectory.event_kinds, dtype=str)
+    times = np.array([event.time for event in trajectory.events], dtype=float)
+    return times, np.array([str(event.kind) for event in trajectory.events], dtype=str)
+
+
+def share_frame(stages: Sequence["Stage"]) -> None:
+    """Let stages be drawn into one picture, with the box that holds all of their motions in the middle."""
+    lower = np.min([stage.lower for stage in stages], axis=0)
+    upper = np.max([stage.upper for stage in stages], axis=0)
+    for stage in stages:
+        stage.use_bounds(lower, upper)
+    reach = max(stage.shadow_reach for stage in stages)
+    for stage in stages:
+        stage.shadow_reach = reach
+
+
+def _parts(bodies: list, solids: list[int], pool: dict[Any, Mesh]) -> tuple[list[Part], np.ndarray]:
     """Group bodies by mesh; also the radius about its origin of every body, (n,), 0 for half-spaces."""
     radius = np.zeros(len(bodies))
     groups: dict[Any, tuple[Mesh, list[int], list[np.ndarray]]] = {}
@@ -189,7 +213,9 @@ def _parts(bodies: list, solids: list[int]) -> tuple[list[Part], np.ndarray]:
             radius[index] = float(np.linalg.norm(vertices, axis=1).max())
             vertices = vertices / radius[index]
             key = (vertices.astype(np.float32).tobytes(), faces.tobytes())
-            mesh = groups[key][0] if key in groups else mesh_of_surface(vertices, faces)
+            if key not in pool:
+                pool[key] = mesh_of_surface(vertices, faces)
+            mesh = pool[key]
         pattern = 1.0 if index in spheres else 0.55 if mesh.is_round else 0.16
         colour = (*FIXED_COLOUR, 0.3 * pattern) if body.fixed else (*PALETTE[number % len(PALETTE)], pattern)
         _, members, colours = groups.setdefault(key, (mesh, [], []))
@@ -207,10 +233,10 @@ def _bounds(trajectory: Any, bodies: list[int], radius: np.ndarray) -> tuple[np.
     if not bodies:
         return np.full(3, -1.0), np.full(3, 1.0)
     start, end = float(trajectory.start_time), float(trajectory.end_time)
-    times = set(np.linspace(start, end, MOTION_SAMPLES).tolist())
-    event_times = [float(event.time) for event in trajectory.events]
-    times.update(event_times[:: max(1, len(event_times) // MOTION_SAMPLES)])
-    positions = np.array([np.asarray(trajectory.sample(time).position)[bodies] for time in sorted(times)])
+    corners = event_table(trajectory)[0]
+    corners = corners[:: max(1, len(corners) // MOTION_SAMPLES)]
+    times = np.unique(np.concatenate([np.linspace(start, end, MOTION_SAMPLES), corners]))
+    positions = np.asarray(trajectory.sample(np.clip(times, start, end)).position)[:, bodies]
     lower = (positions.min(axis=0) - radius[bodies, None]).min(axis=0)
     upper = (positions.max(axis=0) + radius[bodies, None]).max(axis=0)
     return lower, upper

@@ -1,158 +1,251 @@
-"""The window of a replay. Import only after `display.load_pyglet`."""
+"""The window of a replay: passes input on to it and draws it. Import only after `display.load_pyglet`."""
 
 import time as wall_clock
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pyglet
 from pyglet import gl
 from pyglet.window import key, mouse
 
+from .actions import press
+from .composition import compose
 from .display import remember_failure
-from .moments import time_decimals, time_text
+from .gl_objects import copy_picture
+from .heads_up import HeadsUp
 from .overlay import Overlay
-from .renderer import Renderer
-from .stage import Stage, length_text
-from .timeline import Timeline
+from .png import write_png
+from .renderer import DRAFT, FULL, Quality, Renderer
+from .replay import Replay
 
-HELP = (
-    ("space", "play or pause"),
-    ("← →", "one frame back or on (shift: ten)"),
-    ("[ ]", "previous or next event"),
-    (", .", "slower or faster"),
-    ("Home End", "to the start or the end"),
-    ("drag", "orbit"),
-    ("right drag", "pan"),
-    ("scroll", "zoom"),
-    ("F", "frame the whole motion"),
-    ("C", "contact impulses on or off"),
-    ("H", "this help"),
-    ("Esc", "close"),
-)
-ARROW_SECONDS = 0.25  # of wall clock that an impulse stays visible after its event
 TICK = 1 / 60
-PANEL = (38, 40, 50, 225)
-PANEL_INK = (240, 243, 248, 255)
-TRACK = (120, 124, 145, 255)
-PLAYED = (96, 165, 250, 255)
-EVENT = (240, 125, 50, 255)
+CLICK_PIXELS = 4  # a press that moves less is a click
+SLOW_PICTURE = 0.06  # s: while the camera moves or time runs, slower pictures are drawn as drafts
+QUIET_SECONDS = 0.25  # after which a draft is drawn again in full
+
+_KEY_NAMES = {
+    **{getattr(key, letter.upper()): letter for letter in "abcdefghijklmnopqrstuvwxyz"},
+    **{getattr(key, f"_{digit}"): str(digit) for digit in range(10)},
+    **{getattr(key, f"NUM_{digit}"): str(digit) for digit in range(10)},
+    key.SPACE: "space", key.LEFT: "left", key.RIGHT: "right", key.UP: "up", key.DOWN: "down",
+    key.BRACKETLEFT: "bracketleft", key.BRACKETRIGHT: "bracketright",
+    key.COMMA: "comma", key.PERIOD: "period", key.HOME: "home", key.END: "end", key.TAB: "tab", key.F1: "f1",
+}  # fmt: skip
 
 
 class ReplayWindow(pyglet.window.Window):
-    """Replays one trajectory; draws only when something changed."""
+    """Shows a replay; draws only when something changed."""
 
-    def __init__(self, trajectory: Any, size: tuple[int, int], title: str) -> None:
-        super().__init__(width=size[0], height=size[1], caption=title, resizable=True, vsync=False)
-        self.events = sorted(trajectory.events, key=lambda event: event.time)
-        self.timeline = Timeline(
-            trajectory.start_time, trajectory.end_time, (event.time for event in self.events)
+    def __init__(
+        self,
+        replay: Replay,
+        size: tuple[int, int],
+        title: str,
+        load: Callable[[Path], Any] | None = None,
+    ) -> None:
+        super().__init__(
+            width=size[0], height=size[1], caption=title, resizable=True, vsync=False, file_drops=True
         )
-        self.stage = Stage(trajectory)
-        self.renderer = Renderer(self.stage, self.get_framebuffer_size())
-        self.camera = self.stage.camera(self._aspect())
-        self.shows_help = False
-        self.shows_impulses = True
+        self.replay = replay
         self.frames_drawn = 0
-        self._decimals = time_decimals(self.timeline.duration)
+        self.last_picture_seconds = 0.0
+        self._load = load
+        self._renderer = Renderer(replay.runs[0].stage, self.get_framebuffer_size())
+        self._is_closed = False
+        self._pressed_at: tuple[int, int] | None = None
         self._scrubbing = False
-        self._changed = True
+        self._shift = False
+        self._pointer: tuple[float, float] | None = None
+        self._is_draft = False
+        self._full_is_slow = False
+        self._moved_at = -1.0
         self._last_tick = wall_clock.monotonic()
-        self.timeline.toggle()
+        replay.aspect = self._aspect()
+        replay.frame_all()
         pyglet.clock.schedule_interval(self._tick, TICK)
 
+    # -- drawing ---------------------------------------------------------------------------------------------
+
     def draw_picture(self) -> None:
-        """Draw the scene and everything over it into the window."""
+        """Draw the scene and everything over it into the window; nothing once it is closed."""
+        if self._is_closed:
+            return
+        begin = wall_clock.perf_counter()
         self.switch_to()
-        width, height = self.get_framebuffer_size()
-        self.renderer.resize((width, height))
-        linger = ARROW_SECONDS * self.timeline.speed if self.shows_impulses else -1.0
-        self.renderer.draw(self.camera, self.timeline.time, linger=linger)
-        gl.glBindFramebuffer(gl.GL_READ_FRAMEBUFFER, self.renderer.framebuffer)
-        gl.glBindFramebuffer(gl.GL_DRAW_FRAMEBUFFER, 0)
-        whole = (0, 0, width, height)
-        gl.glBlitFramebuffer(*whole, *whole, gl.GL_COLOR_BUFFER_BIT, gl.GL_NEAREST)
+        size = self.get_framebuffer_size()
+        quality = self._quality()
+        self._is_draft = quality is DRAFT
+        self.draw_scene(size, quality)
+        copy_picture(self._renderer.framebuffer, 0, self._renderer.drawn_size, size)
         gl.glBindFramebuffer(gl.GL_FRAMEBUFFER, 0)
-        self._overlay(width, height).draw()
+        overlay = Overlay(self, size, self.replay.look.theme)
+        self.heads_up().draw(overlay, self._pointer)
+        overlay.draw()
+        gl.glFinish()
         self.frames_drawn += 1
+        self.last_picture_seconds = wall_clock.perf_counter() - begin
+        if quality is FULL:
+            self._full_is_slow = self.last_picture_seconds > SLOW_PICTURE
+
+    def draw_scene(self, size: tuple[int, int], quality: Quality) -> None:
+        """Draw what the replay shows, without anything over it, into the renderer's picture."""
+        self._renderer.theme = self.replay.look.theme
+        self._renderer.resize(size, quality)
+        self._renderer.draw_pictures(self.replay.camera, compose(self.replay))
+
+    def heads_up(self) -> HeadsUp:
+        """What lies over the scene, laid out for the present size."""
+        return HeadsUp(self.replay, self.get_framebuffer_size(), self._pixel_scale())
+
+    def save_picture(self) -> None:
+        """Save what is seen, without what lies over it, beside where the program runs."""
+        self.switch_to()
+        self.draw_scene(self.get_framebuffer_size(), FULL)
+        path = Path(f"carom-{wall_clock.strftime('%Y%m%d-%H%M%S')}.png")
+        try:
+            write_png(path, self._renderer.read())
+        except OSError as error:
+            self.replay.say(f"No picture: {path} cannot be written ({error.strerror or error}).")
+        else:
+            self.replay.say(f"Picture: {path}")
+
+    # -- input -----------------------------------------------------------------------------------------------
 
     def on_key_press(self, symbol: int, modifiers: int) -> None:
-        frames = 10 if modifiers & key.MOD_SHIFT else 1
-        actions = {
-            key.SPACE: self.timeline.toggle,
-            key.LEFT: lambda: self.timeline.step_frames(-frames),
-            key.RIGHT: lambda: self.timeline.step_frames(frames),
-            key.BRACKETLEFT: self.timeline.previous_event,
-            key.BRACKETRIGHT: self.timeline.next_event,
-            key.COMMA: self.timeline.slower,
-            key.PERIOD: self.timeline.faster,
-            key.HOME: lambda: self.timeline.seek_fraction(0),
-            key.END: lambda: self.timeline.seek_fraction(1),
-            key.F: lambda: self.camera.frame_all(self.stage.lower, self.stage.upper, self._aspect()),
-            key.C: self._toggle_impulses,
-            key.H: self._toggle_help,
-            key.ESCAPE: self.close,
-        }
-        if symbol in actions:
-            actions[symbol]()
-            self._changed = True
+        """Do what the key stands for."""
+        self._shift = bool(modifiers & key.MOD_SHIFT)
+        if symbol in (key.LSHIFT, key.RSHIFT):
+            self._shift = True
+        elif symbol == key.ESCAPE:
+            self._leave()
+        elif symbol == key.S:
+            self.save_picture()
+        elif symbol in _KEY_NAMES:
+            press(self.replay, _KEY_NAMES[symbol], self._shift)
+
+    def on_key_release(self, symbol: int, modifiers: int) -> None:
+        """Notice that shift is let go."""
+        if symbol in (key.LSHIFT, key.RSHIFT):
+            self._shift = False
 
     def on_mouse_press(self, x: int, y: int, button: int, modifiers: int) -> None:
-        scale = self._pixel_scale()
-        if button == mouse.LEFT and y < 64 * scale:
-            if x < 72 * scale:
-                self.timeline.toggle()
-            else:
-                self._scrubbing = True
-                self._scrub(x)
-            self._changed = True
+        """Play, scrub, choose an outcome, or begin to move the camera."""
+        self._pressed_at = None
+        found = self.heads_up().hit(x, y) if button == mouse.LEFT else None
+        if found is None:
+            self._pressed_at = (x, y)
+        elif found[0] == "play":
+            self.replay.toggle_play()
+        elif found[0] == "track":
+            self._scrubbing = True
+            self.replay.seek_fraction(found[1])
+        elif found[0] == "time":
+            self.replay.seek(found[1])
+        elif found[0] == "outcome":
+            self.replay.choose(None if found[1] < 0 else int(found[1]))
+        self.replay.changed = True
 
     def on_mouse_release(self, x: int, y: int, button: int, modifiers: int) -> None:
+        """Pick a body where the mouse was clicked."""
+        if self._pressed_at is not None and button == mouse.LEFT:
+            self.replay.pick_at(self._spot(*self._pressed_at))
+        self._pressed_at = None
         self._scrubbing = False
 
     def on_mouse_drag(self, x: int, y: int, dx: int, dy: int, buttons: int, modifiers: int) -> None:
+        """Scrub, or move the camera."""
+        self._pointer = (x, y)
         if self._scrubbing:
-            self._scrub(x)
-        elif buttons & mouse.LEFT:
-            self.camera.orbit(-dx * 4 / self.height, -dy * 4 / self.height)
-        elif buttons & (mouse.RIGHT | mouse.MIDDLE):
-            self.camera.pan(-dx / self.height, -dy / self.height)
-        self._changed = True
+            self.replay.seek_fraction(self.heads_up().fraction_at(x))
+            return
+        if self._pressed_at is not None:
+            moved = max(abs(x - self._pressed_at[0]), abs(y - self._pressed_at[1]))
+            if moved < CLICK_PIXELS * self._pixel_scale():
+                return
+            self._pressed_at = None
+        self._moved_at = wall_clock.monotonic()
+        if buttons & mouse.LEFT and not modifiers & key.MOD_SHIFT:
+            self.replay.orbit(-dx * 4 / self.height, -dy * 4 / self.height)
+        elif buttons:
+            self.replay.pan(-dx / self.height, -dy / self.height)
 
     def on_mouse_scroll(self, x: int, y: int, scroll_x: float, scroll_y: float) -> None:
-        self.camera.zoom(0.9**scroll_y)
-        self._changed = True
+        """Zoom to the pointer."""
+        self._moved_at = wall_clock.monotonic()
+        self.replay.zoom(0.9**scroll_y, self._spot(x, y))
+
+    def on_mouse_motion(self, x: int, y: int, dx: int, dy: int) -> None:
+        """Tell the time where the pointer is over the time bar."""
+        was_over, self._pointer = self._over_track(), (x, y)
+        if was_over or self._over_track():
+            self.replay.changed = True
+
+    def on_mouse_leave(self, x: int, y: int) -> None:
+        """Tell no time any more."""
+        self._pointer = None
+        self.replay.changed = True
+
+    def on_file_drop(self, x: int, y: int, paths: list[str]) -> None:
+        """Open recordings; with shift, beside those that are open."""
+        if self._load is not None:
+            self.replay.open_recordings(paths, self._load, add=self._shift)
 
     def on_resize(self, width: int, height: int) -> None:
-        self._changed = True
+        """Draw again in the new size."""
+        self.replay.aspect = self._aspect()
+        self.replay.changed = True
 
     def on_expose(self) -> None:
-        self._changed = True
+        """Draw again what was hidden."""
+        self.replay.changed = True
 
     def close(self) -> None:
         """Free the graphics memory and close."""
+        if self._is_closed:
+            return
+        self._is_closed = True
         pyglet.clock.unschedule(self._tick)
         self.switch_to()
-        self.renderer.close()
+        self._renderer.close()
         super().close()
+
+    # -- inside ----------------------------------------------------------------------------------------------
 
     def _tick(self, _: float) -> None:
         now = wall_clock.monotonic()
         passed, self._last_tick = now - self._last_tick, now
-        was_playing = self.timeline.playing
-        self._changed |= self.timeline.advance(min(passed, 0.25)) or was_playing != self.timeline.playing
-        if self._changed:
-            self._changed = False
+        self.replay.tick(min(passed, 0.25))
+        is_quiet = now - self._moved_at > QUIET_SECONDS and not self.replay.timeline.playing
+        if self.replay.changed or (self._is_draft and is_quiet and self._quality() is FULL):
+            self.replay.changed = False
             self.draw_picture()
             self.flip()
 
-    def _scrub(self, x: float) -> None:
-        left, right = self._track()
-        self.timeline.playing = False
-        self.timeline.seek_fraction((x - left) / (right - left))
+    def _quality(self) -> Quality:
+        """Full, or a draft where that is asked for, or where full pictures are slow and something moves."""
+        wanted = self.replay.look.quality
+        if wanted != "auto":
+            return FULL if wanted == "full" else DRAFT
+        moving = self.replay.timeline.playing or wall_clock.monotonic() - self._moved_at < QUIET_SECONDS
+        return DRAFT if self._full_is_slow and (moving or self._scrubbing) else FULL
 
-    def _track(self) -> tuple[float, float]:
-        """The ends of the time bar [pixels]."""
-        scale = self._pixel_scale()
-        return 170 * scale, max(self.width - 190 * scale, 200 * scale)
+    def _leave(self) -> None:
+        """Close what is open over the scene, else the window."""
+        if self.replay.look.help:
+            self.replay.look.help = False
+            self.replay.changed = True
+        else:
+            self.close()
+
+    def _spot(self, x: float, y: float) -> tuple[float, float]:
+        """A point of the window in [-1, 1]."""
+        width, height = self.get_framebuffer_size()
+        return 2 * x / width - 1, 2 * y / height - 1
+
+    def _over_track(self) -> bool:
+        found = self.heads_up().hit(*self._pointer) if self._pointer is not None else None
+        return found is not None and found[0] == "track"
 
     def _pixel_scale(self) -> float:
         """Pixels for a unit of the layout: more on dense screens."""
@@ -162,86 +255,17 @@ class ReplayWindow(pyglet.window.Window):
         width, height = self.get_framebuffer_size()
         return width / height
 
-    def _toggle_help(self) -> None:
-        self.shows_help = not self.shows_help
 
-    def _toggle_impulses(self) -> None:
-        self.shows_impulses = not self.shows_impulses
-
-    def _overlay(self, width: int, height: int) -> Overlay:
-        overlay = Overlay(self, (width, height))
-        unit = self._pixel_scale()
-        top = height - 28 * unit
-        overlay.text(self._event_text(), 26 * unit, top, size=12 * unit, paper=True)
-        hint = "space play   ←/→ frame   [ ] event   H help"
-        if self.stage.planes:
-            hint = f"tile {length_text(self.stage.tile)}   {hint}"
-        if width > 760 * unit:
-            overlay.text(hint, width - 26 * unit, top, size=9.5 * unit, anchor="right", paper=True)
-        self._add_time_bar(overlay, width, unit)
-        if self.shows_help:
-            self._add_help(overlay, width, height, unit)
-        return overlay
-
-    def _event_text(self) -> str:
-        reached = [event for event in self.events if event.time <= self.timeline.time]
-        if not reached:
-            return f"before the first of {len(self.events)} events" if self.events else "no events"
-        latest = reached[-1]
-        words = f"event {len(reached)}/{len(self.events)}   {str(latest.kind).replace('_', '-')}"
-        contacts = getattr(latest, "contacts", None)
-        if contacts is not None and len(contacts.point):
-            count = len(contacts.point)
-            words += f"   {count} contact{'s' if count > 1 else ''}"
-        return words
-
-    def _add_time_bar(self, overlay: Overlay, width: int, unit: float) -> None:
-        timeline = self.timeline
-        overlay.box(16 * unit, 14 * unit, width - 32 * unit, 44 * unit, PANEL)
-        middle = 36 * unit
-        x = 34 * unit
-        if timeline.playing:
-            overlay.box(x, middle - 9 * unit, 5 * unit, 18 * unit, PANEL_INK)
-            overlay.box(x + 10 * unit, middle - 9 * unit, 5 * unit, 18 * unit, PANEL_INK)
-        else:
-            overlay.play_sign(x, middle, 18 * unit, PANEL_INK)
-        overlay.text(f"{timeline.speed:g}x", 72 * unit, middle, size=11 * unit, colour=PANEL_INK)
-        left, right = self._track()
-        overlay.line(left, middle, right, middle, 4 * unit, TRACK)
-        now = left + timeline.fraction * (right - left)
-        overlay.line(left, middle, now, middle, 4 * unit, PLAYED)
-        for x in self._event_places(left, right):
-            overlay.line(x, middle + 5 * unit, x, middle + 14 * unit, 1.5 * unit, EVENT)
-        overlay.disc(now, middle, 7 * unit, PANEL_INK)
-        text = time_text(timeline.time, self._decimals)
-        overlay.text(text, width - 34 * unit, middle, size=11 * unit, anchor="right", colour=PANEL_INK)
-
-    def _event_places(self, left: float, right: float) -> list[int]:
-        """Where on the time bar events lie, in whole pixels, each once."""
-        timeline = self.timeline
-        length = timeline.duration or 1.0
-        places = {
-            round(left + (time - timeline.start) / length * (right - left)) for time in timeline.event_times
-        }
-        return sorted(places)
-
-    def _add_help(self, overlay: Overlay, width: int, height: int, unit: float) -> None:
-        line = 27 * unit
-        box_width, box_height = 470 * unit, (len(HELP) + 1.2) * line
-        left, top = (width - box_width) / 2, (height + box_height) / 2 + 20 * unit
-        overlay.box(left, top - box_height, box_width, box_height, PANEL)
-        for number, (keys, meaning) in enumerate(HELP, start=1):
-            y = top - number * line
-            overlay.text(keys, left + 28 * unit, y, size=12 * unit, colour=PLAYED)
-            overlay.text(meaning, left + 150 * unit, y, size=12 * unit, colour=PANEL_INK)
-
-
-def open_window(trajectory: Any, size: tuple[int, int], title: str) -> ReplayWindow:
-    """Open a window that starts to play the trajectory."""
+def open_window(
+    replay: Replay, size: tuple[int, int], title: str, load: Callable[[Path], Any] | None = None
+) -> ReplayWindow:
+    """Open a window that starts to play; files dropped on it are read by `load`."""
     try:
-        return ReplayWindow(trajectory, size, title)
+        window = ReplayWindow(replay, size, title, load)
     except (pyglet.window.WindowException, pyglet.gl.ContextException) as error:
         raise remember_failure(error) from error
+    replay.timeline.toggle()
+    return window
 
 
 def run_until_closed() -> None:

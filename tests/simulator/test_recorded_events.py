@@ -1,6 +1,7 @@
 """Events and motion of a recording are read when they are looked at, and are those of the run."""
 
 import gc
+import time
 import weakref
 
 import h5py
@@ -22,6 +23,7 @@ from carom import (
     Trajectory,
 )
 from carom.simulator import EventKind, recorded, recording
+from carom.simulator.superblock import checksum
 
 
 def bouncing(restitution=0.8, friction=0.0, record=None):
@@ -239,3 +241,33 @@ def test_a_run_without_impacts_has_none(tmp_path):
     for trajectory in (run, loaded):
         assert len(trajectory.impacts) == len(trajectory.events) == len(trajectory.event_kinds) == 0
         assert trajectory.impacts.impulse.shape == (0, 3)
+
+
+@pytest.mark.parametrize("part", ["event/time", "/"])
+def test_damage_in_what_hdf5_itself_keeps_is_told(run, tmp_path, part):
+    path = run.save(tmp_path / "run.h5")
+    data = bytearray(path.read_bytes())
+    with h5py.File(path) as file:
+        place = h5py.h5o.get_info(file[part].id).addr
+    data[place : place + 8] = b"damaged!"
+    path.write_bytes(data)
+    with pytest.raises(FileFormatError, match=r"run\.h5: ") as caught:
+        Trajectory.load(path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("place", [9, 39, 45])
+def test_damage_at_the_very_beginning_is_told_at_once(run, tmp_path, place):
+    path = run.save(tmp_path / "run.h5")
+    data = bytearray(path.read_bytes())
+    data[place] ^= 0x55
+    path.write_bytes(data)
+    begin = time.monotonic()
+    with pytest.raises(FileFormatError, match=r"run\.h5: the recording is damaged \(its first bytes"):
+        Trajectory.load(path)
+    assert time.monotonic() - begin < 5.0
+
+
+def test_checksum_is_that_of_its_publication():
+    assert checksum(b"") == 0xDEADBEEF
+    assert checksum(b"Four score and seven years ago") == 0x17770551

@@ -54,7 +54,8 @@ class Cylinder:
 
 
 def body(shape, fixed=False, name=""):
-    return SimpleNamespace(shape=shape, fixed=fixed, name=name)
+    mass = np.inf if fixed else 1.0
+    return SimpleNamespace(shape=shape, fixed=fixed, name=name, mass=mass, inertia=0.004 * np.eye(3))
 
 
 class FakeTrajectory:
@@ -67,7 +68,13 @@ class FakeTrajectory:
         self.events = list(events)
         self.spin = np.array(spin)
 
-    def sample(self, time):
+    def sample(self, time, side="right"):
+        if np.ndim(time):
+            states = [self.sample(float(one)) for one in time]
+            names = ("position", "orientation", "velocity", "angular_velocity")
+            return SimpleNamespace(
+                **{name: np.array([getattr(state, name) for state in states]) for name in names}
+            )
         position = np.array([motion(time) for motion in self.motions], dtype=float)
         orientation = np.zeros((len(position), 4))
         orientation[:, 0] = 1
@@ -84,12 +91,22 @@ class FakeTrajectory:
 
 def impact(time, points, impulses, normal=(0, 0, 1)):
     points = np.array(points, dtype=float)
-    contacts = SimpleNamespace(point=points, normal=np.tile(np.array(normal, dtype=float), (len(points), 1)))
+    normal = np.tile(np.array(normal, dtype=float), (len(points), 1))
+    tangent = np.roll(normal, 1, axis=1)
+    bodies = np.tile([1, 0], (len(points), 1))
+    contacts = SimpleNamespace(
+        bodies=bodies, point=points, normal=normal, tangent=tangent, tangent2=np.cross(normal, tangent)
+    )
     impulse = np.zeros((len(points), 3))
     impulse[:, 0] = impulses
-    return SimpleNamespace(
-        time=time, kind="impact", contacts=contacts, outcome=SimpleNamespace(impulse=impulse.ravel())
+    path = SimpleNamespace(
+        impulse=np.array([0 * impulse.ravel(), impulse.ravel()]),
+        velocity=np.array([-impulse.ravel(), impulse.ravel()]),
+        labels=("before impact", "reflected"),
     )
+    outcome = SimpleNamespace(impulse=impulse.ravel(), path=path)
+    problem = SimpleNamespace(friction=np.full(len(points), 0.5))
+    return SimpleNamespace(time=time, kind="impact", contacts=contacts, outcome=outcome, problem=problem)
 
 
 def bouncing_ball(scale=1.0, restitution=0.8, bounces=6, sideways=0.35):

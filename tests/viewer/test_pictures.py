@@ -1,8 +1,5 @@
-import shutil
 import struct
-import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +10,6 @@ from carom.viewer.pictures import draw_pictures
 from carom.viewer.stage import Stage
 
 SIZE = (320, 200)
-HERE = Path(__file__).parent
 
 
 def draw(trajectory, *times, size=SIZE):
@@ -180,54 +176,3 @@ for draw in (render, render_strip):
     result = fresh_python(code)
     assert result.returncode == 0, result.stderr
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.skipif(shutil.which("xvfb-run") is None, reason="no Xvfb")
-def test_the_window_opens_plays_and_closes(needs_gl, tmp_path):
-    script = tmp_path / "window.py"
-    script.write_text("""
-import pyglet
-from fake_trajectory import mixed_scene
-from carom.viewer.display import load_pyglet
-load_pyglet(for_window=True)
-from pyglet.window import key
-from carom.viewer.window import open_window, run_until_closed
-
-window = open_window(mixed_scene(), (480, 300), "test")
-timeline, camera, failures = window.timeline, window.camera, []
-
-def press(symbol):
-    window.on_key_press(symbol, 0)
-
-def use(_):
-    try:
-        assert window.frames_drawn > 1 and timeline.time > 0 and timeline.playing
-        press(key.SPACE)
-        assert not timeline.playing
-        press(key.HOME); press(key.BRACKETRIGHT)
-        assert timeline.time == timeline.event_times[0]
-        press(key.RIGHT)
-        assert timeline.time > timeline.event_times[0]
-        press(key.PERIOD); press(key.H)
-        assert timeline.speed > 1 and window.shows_help
-        before = camera.eye
-        window.on_mouse_drag(200, 200, 20, 5, pyglet.window.mouse.LEFT, 0)
-        assert abs(camera.eye - before).max() > 0.01
-        window.on_mouse_scroll(200, 200, 0, 1)
-        window.on_mouse_press(window.width - 191, 36, pyglet.window.mouse.LEFT, 0)
-        window.on_mouse_release(0, 0, pyglet.window.mouse.LEFT, 0)
-        assert timeline.fraction > 0.95, timeline.fraction
-        window.draw_picture()
-    except BaseException as error:
-        failures.append(error)
-    press(key.ESCAPE)
-
-pyglet.clock.schedule_once(use, 0.8)
-run_until_closed()
-if failures:
-    raise failures[0]
-""")
-    environment = {"PYTHONPATH": f"{HERE.parents[1] / '.links'}:{HERE}", "PATH": "/usr/bin:/bin"}
-    command = ["xvfb-run", "-a", "-s", "-screen 0 800x600x24", sys.executable, str(script)]
-    result = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
-    assert result.returncode == 0, result.stdout + result.stderr

@@ -44,24 +44,6 @@ def test_the_camera_stands_before_the_walls(fakes):
     assert plane.normal @ stage.camera(1.5).eye > plane.offset
 
 
-def test_arrows_show_the_event_of_the_instant(fakes):
-    trajectory = fakes.bouncing_ball()
-    stage = Stage(trajectory)
-    first, second = trajectory.events[:2]
-    assert len(stage.arrows(first.time)) == 1
-    assert len(stage.arrows(first.time - 1e-6)) == 0
-    assert len(stage.arrows(first.time + 0.1, linger=0.2)) == 1
-    lengths = [np.linalg.norm(stage.arrows(event.time)[0, [2, 6, 10]]) for event in (first, second)]
-    assert lengths[0] > lengths[1]
-
-
-def test_events_without_contacts_have_no_arrows(fakes):
-    trajectory = fakes.bouncing_ball()
-    for event in trajectory.events:
-        event.outcome = None
-    assert len(Stage(trajectory).arrows(trajectory.events[0].time)) == 0
-
-
 def test_a_scene_with_nothing_but_a_floor(fakes):
     trajectory = fakes.FakeTrajectory([fakes.body(fakes.HalfSpace(), True)], [lambda _: np.zeros(3)], 1.0)
     assert Stage(trajectory).scale > 0

@@ -96,3 +96,58 @@ def test_a_motion_without_duration_works():
 def test_end_before_start_is_refused():
     with pytest.raises(ValueError, match="end must not lie before start"):
         Timeline(1.0, 0.0)
+
+
+@pytest.fixture
+def mixed():
+    return Timeline(0.0, 4.0, [1.0, 2.0, 2.0, 3.0], ["impact", "stick", "impact", "lift_off"])
+
+
+def test_impacts_are_visited_without_the_other_events(mixed):
+    mixed.next_impact()
+    mixed.next_impact()
+    assert mixed.time == 2.0
+    mixed.next_impact()
+    assert mixed.time == 4.0
+    mixed.previous_impact()
+    mixed.previous_impact()
+    assert mixed.time == 1.0
+    mixed.seek(2.0)
+    mixed.next_event()
+    assert mixed.time == 3.0
+
+
+def test_marks_tell_kinds_by_column(mixed):
+    assert mixed.marks(5) == {"impact": [1, 2], "stick": [2], "lift_off": [3]}
+    assert mixed.marks(1) == {"impact": [0], "stick": [0], "lift_off": [0]}
+    assert mixed.counts() == {"impact": 2, "stick": 1, "lift_off": 1}
+
+
+def test_many_marks_fill_each_column_once():
+    timeline = Timeline(0.0, 1.0, [k / 100_000 for k in range(100_001)])
+    assert timeline.marks(100) == {"impact": list(range(100))}
+
+
+def test_without_events_there_are_no_marks():
+    assert Timeline(0.0, 1.0).marks(100) == {}
+
+
+def test_impacts_within_a_span_exclude_its_start(mixed):
+    assert mixed.impact_within(0.0, 4.0) == 1.0
+    assert mixed.impact_within(1.0, 4.0) == 2.0
+    assert mixed.impact_within(2.0, 4.0) is None
+    assert mixed.impact_within(0.0, 0.9) is None
+
+
+def test_a_motion_that_grows_keeps_time_and_speed(mixed):
+    mixed.seek(3.5)
+    mixed.faster()
+    mixed.extend(8.0, [1.0, 7.0], ["impact", "impact"])
+    assert (mixed.time, mixed.end, mixed.speed) == (3.5, 8.0, 2.0)
+    mixed.next_impact()
+    assert mixed.time == 7.0
+
+
+def test_kinds_must_match_times():
+    with pytest.raises(ValueError, match="event_kinds must name 2 events, got 1"):
+        Timeline(0.0, 1.0, [0.1, 0.2], ["impact"])

@@ -1,0 +1,133 @@
+"""Puts together what a replay shows now."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from . import picture as parts
+from .picture import Picture
+from .replay import Replay
+from .theme import colour_of_run
+
+SHADOWED_RUNS = 12  # more overlaid runs throw no shadow
+GHOST_TINT = (0.45, 0.66, 0.92)
+
+
+def compose(replay: Replay) -> list[Picture]:
+    """One picture, or one for each run side by side."""
+    replay.follow()
+    if replay.side_by_side:
+        return [_picture(replay, [number]) for number in range(len(replay.runs))]
+    return [_picture(replay, range(len(replay.runs)))]
+
+
+def _picture(replay: Replay, numbers: Sequence[int]) -> Picture:
+    """The runs of these numbers, overlaid."""
+    result = Picture(replay.runs[0].stage)
+    for number in numbers:
+        _add_bodies(replay, result, number, numbers)
+        if replay.shown.trails:
+            _add_trails(replay, result, number)
+        if replay.shown.ghosts and _counts(replay, number, numbers):
+            _add_ghosts(replay, result, number, len(numbers))
+        if replay.shown.velocities and _counts(replay, number, numbers):
+            _add_velocities(replay, result, number, numbers)
+    result.solids = parts.merged(result.solids)
+    _add_contacts(replay, result, replay.main_number if len(numbers) > 1 else numbers[0])
+    _add_fan(replay, result, numbers)
+    _add_planes_edge_on(replay, result)
+    if replay.picked is not None and replay.picked_run in numbers:
+        run = replay.runs[replay.picked_run]
+        line = parts.outline(run.stage, run.state(replay.timeline.time), replay.picked)
+        result.solids += [line] if line is not None else []
+    return result
+
+
+def _counts(replay: Replay, number: int, numbers: Sequence[int]) -> bool:
+    """Whether a run does not fade behind the chosen one."""
+    return len(numbers) == 1 or replay.chosen in (None, number)
+
+
+def _is_overlaid(replay: Replay, number: int, numbers: Sequence[int]) -> bool:
+    """Whether a run is drawn in its own colour among others."""
+    return len(numbers) > 1 and replay.chosen != number
+
+
+def _add_bodies(replay: Replay, result: Picture, number: int, numbers: Sequence[int]) -> None:
+    run, count = replay.runs[number], len(numbers)
+    opacity, tint, tinted, shadow = 1.0, (0.0, 0.0, 0.0), 0.0, True
+    if _is_overlaid(replay, number, numbers):
+        opacity = min(0.62, max(0.09, 1.7 / count))
+        if replay.chosen is not None:
+            opacity = min(0.16, opacity)
+        tint, tinted = colour_of_run(number), 0.75
+        shadow = replay.chosen is None and count <= SHADOWED_RUNS
+    if replay.shown.see_through:
+        opacity = min(opacity, 0.32)
+    result.solids += parts.body_solids(
+        run, run.state(replay.timeline.time), opacity=opacity, tint=tint, tinted=tinted,
+        fixed=number == numbers[0], shadow=shadow,
+    )  # fmt: skip
+
+
+def _add_trails(replay: Replay, result: Picture, number: int) -> None:
+    run = replay.runs[number]
+    bodies = run.stage.moving
+    if replay.picked is not None and replay.picked_run == number:
+        bodies = [replay.picked]
+    own = len(replay.runs) == 1 or replay.chosen == number
+    colour = None if own else colour_of_run(number)
+    result.ribbons += parts.trail_ribbons(run, replay.timeline.time, bodies, colour)
+
+
+def _add_ghosts(replay: Replay, result: Picture, number: int, count: int) -> None:
+    run = replay.runs[number]
+    tint = colour_of_run(number) if len(replay.runs) > 1 else GHOST_TINT
+    for age, time in enumerate(run.ghost_times(replay.timeline.time, parts.GHOSTS)):
+        opacity = 0.36 * (1 - age / parts.GHOSTS) / math.sqrt(count)
+        result.solids += parts.body_solids(
+            run, run.state(time), opacity=opacity, tint=tint, tinted=0.7, fixed=False, shadow=False
+        )
+
+
+def _add_velocities(replay: Replay, result: Picture, number: int, numbers: Sequence[int]) -> None:
+    run = replay.runs[number]
+    fastest = max(one.fastest for one in replay.runs)
+    overlaid = _is_overlaid(replay, number, numbers)
+    colour = colour_of_run(number) if overlaid else parts.VELOCITY_COLOUR
+    velocity = replay.velocities(number).velocity
+    state = run.state(replay.timeline.time)
+    result.marks.append(parts.velocity_marks(run, state, velocity, fastest, colour))
+
+
+def _add_contacts(replay: Replay, result: Picture, number: int) -> None:
+    strongest = max(run.stage.strongest for run in replay.runs)
+    for contacts in replay.contacts(number):
+        if replay.shown.contacts:
+            result.marks += parts.contact_marks(result.stage, contacts)
+        if replay.shown.impulses:
+            result.marks.append(parts.impulse_marks(result.stage, contacts, strongest))
+        if replay.shown.cones:
+            result.glass += parts.cone_glass(result.stage, contacts)
+
+
+def _add_fan(replay: Replay, result: Picture, numbers: Sequence[int]) -> None:
+    found = replay.fan() if replay.shown.impulses and replay.main_number in numbers else None
+    if found is not None:
+        bodies, velocities = found
+        run = replay.main_run
+        points = np.asarray(run.state(replay.timeline.time).position)[bodies]
+        result.marks += parts.fan_marks(result.stage, points, velocities, run.fastest)
+
+
+def _add_planes_edge_on(replay: Replay, result: Picture) -> None:
+    """Lines where planes are seen exactly from their side, and would be invisible."""
+    camera = replay.camera
+    if not camera.orthographic:
+        return
+    forward = -camera.axes()[2]
+    for plane in result.stage.planes:
+        if abs(plane.normal @ forward) < 1e-3:
+            line = parts.plane_line(result.stage, plane.normal, plane.offset, forward, camera.target)
+            result.ribbons.append(line)

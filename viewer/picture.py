@@ -1,0 +1,243 @@
+"""What one picture shows, as meshes with instances and ribbons in stage coordinates."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from .camera import perpendiculars
+from .contact_view import ContactView
+from .meshes import Mesh, unit_arrow, unit_cone, unit_ring, unit_sphere
+from .run import TRAIL_BODIES, Run
+from .stage import ARROW_COLOUR, Stage, make_instances
+from .theme import ACCENT, MODE_COLOURS, Light
+
+SHORTEST_LEAD = 0.3  # of `Stage.arrow_length`: the longest arrow of an event or instant is never shorter
+POINT_RADIUS = 0.045  # of `Stage.arrow_length`
+VELOCITY_COLOUR = (0.12, 0.62, 0.60)
+CONE_SIDE = 0.6  # of `Stage.arrow_length`
+TRAIL_SHARE = 0.3  # of the motion that a trail shows
+GHOSTS = 5
+PLAIN = 0.0  # no pattern
+
+
+@dataclass(frozen=True)
+class Solid:
+    """A mesh with (n, 16) instances, see `Stage.instances`.
+
+    opacity : below 1 it is drawn translucent
+    shadow : whether it throws one
+    outline : only its inside is drawn, in plain colour, so that it shows as a line around what it surrounds
+    open_sided : both of its sides are to be seen
+    """
+
+    mesh: Mesh
+    instances: np.ndarray
+    opacity: float = 1.0
+    shadow: bool = True
+    outline: bool = False
+    open_sided: bool = False
+
+
+@dataclass
+class Picture:
+    """Bodies, marks that are seen through bodies, glass (cones) and ribbons (n, 11), all on one stage.
+
+    A vertex of a ribbon is its place, its tangent, its side (-1 or 1) and its colour with opacity.
+    """
+
+    stage: Stage
+    solids: list[Solid] = field(default_factory=list)
+    marks: list[Solid] = field(default_factory=list)
+    glass: list[Solid] = field(default_factory=list)
+    ribbons: list[np.ndarray] = field(default_factory=list)
+
+
+def body_solids(
+    run: Run,
+    state: Any,
+    *,
+    opacity: float = 1.0,
+    tint: Light = (0.0, 0.0, 0.0),
+    tinted: float = 0.0,
+    fixed: bool = True,
+    shadow: bool = True,
+) -> list[Solid]:
+    """The bodies of a run in a state, without the `fixed` ones where wanted; `tinted` is the share of a `tint`."""
+    solids = []
+    bodies = run.stage.bodies
+    for part, instances in zip(run.stage.parts, run.stage.instances_of(state), strict=True):
+        movable = np.array([not bodies[index].fixed for index in part.bodies])
+        if movable.any():
+            solids.append(Solid(part.mesh, _tinted(instances[movable], tint, tinted), opacity, shadow))
+        if fixed and not movable.all():
+            solids.append(Solid(part.mesh, instances[~movable], shadow=shadow))
+    return solids
+
+
+def merged(solids: Sequence[Solid]) -> list[Solid]:
+    """The same with fewer solids: those that differ by nothing but their instances are joined."""
+    groups: dict[tuple, list[Solid]] = {}
+    for solid in solids:
+        key = (id(solid.mesh), solid.opacity, solid.shadow, solid.outline, solid.open_sided)
+        groups.setdefault(key, []).append(solid)
+    return [
+        replace(group[0], instances=np.concatenate([solid.instances for solid in group]))
+        for group in groups.values()
+    ]
+
+
+def _tinted(instances: np.ndarray, tint: Light, share: float) -> np.ndarray:
+    """Instances with a share of a colour mixed into theirs, and so much less of a pattern."""
+    if share == 0.0:
+        return instances
+    result = instances.copy()
+    result[:, 12:15] = (1 - share) * result[:, 12:15] + share * np.asarray(tint)
+    result[:, 15] *= 1 - share
+    return result
+
+
+def outline(stage: Stage, state: Any, body: int) -> Solid | None:
+    """A line around a body."""
+    for part, instances in zip(stage.parts, stage.instances_of(state), strict=True):
+        for member in np.flatnonzero(part.bodies == body):
+            grown = instances[member : member + 1].copy()
+            wider = 1.0 + 0.012 / max(part.radius[member] / stage.scale, 0.05)
+            for column in (0, 1, 2, 4, 5, 6, 8, 9, 10):
+                grown[:, column] *= wider
+            red, green, blue, _ = ACCENT
+            tint = (red / 255, green / 255, blue / 255)
+            return Solid(part.mesh, _tinted(grown, tint, 1.0), shadow=False, outline=True)
+    return None
+
+
+def arrows(stage: Stage, points: Any, vectors: Any, colour: Any, thickness: float = 1.0) -> np.ndarray:
+    """Instances (n, 16) of arrows at points [m], whose `vectors` (n, 3) are in stage units."""
+    vectors = np.asarray(vectors, dtype=float).reshape(-1, 3)
+    lengths = np.linalg.norm(vectors, axis=1)
+    kept = lengths > 0.01 * stage.arrow_length
+    if not kept.any():
+        return np.zeros((0, 16), dtype=np.float32)
+    linear = []
+    for vector, length in zip(vectors[kept], lengths[kept], strict=True):
+        first, second = perpendiculars(vector / length)
+        width = thickness * max(length, 0.6 * stage.arrow_length)
+        linear.append(np.stack([width * first, width * second, vector], axis=1))
+    places = stage.to_stage(np.asarray(points).reshape(-1, 3)[kept])
+    colours = np.broadcast_to(np.asarray(colour, dtype=float), (len(vectors), len(np.atleast_2d(colour)[0])))
+    patterned = np.concatenate([colours[kept][:, :3], np.full((int(kept.sum()), 1), PLAIN)], axis=1)
+    return make_instances(np.array(linear), places, patterned)
+
+
+def impulse_marks(stage: Stage, contacts: ContactView, strongest: float) -> Solid:
+    """Arrows of contact impulses: within an event as their sizes, the largest by its share of `strongest`."""
+    largest = float(np.linalg.norm(contacts.impulse, axis=1).max(initial=0.0))
+    vectors = contacts.impulse * (lead_length(stage, largest, strongest) / largest if largest > 0 else 0.0)
+    return Solid(unit_arrow(), arrows(stage, contacts.point, vectors, ARROW_COLOUR))
+
+
+def contact_marks(stage: Stage, contacts: ContactView) -> list[Solid]:
+    """A point, a ring in the tangent plane and a thin normal for each contact, in the colour of its mode."""
+    count, size = len(contacts), POINT_RADIUS * stage.arrow_length
+    colours = np.array([(*MODE_COLOURS[mode], PLAIN) for mode in contacts.modes])
+    places = stage.to_stage(contacts.point)
+    points = make_instances(np.tile(size * np.eye(3), (count, 1, 1)), places, colours)
+    frames = np.array([np.stack([*perpendiculars(n), n], axis=1) for n in contacts.normal])
+    rings = make_instances(3.4 * size * frames, places, colours)
+    normals = arrows(
+        stage, contacts.point, 0.35 * stage.arrow_length * contacts.normal, colours[:, :3], thickness=0.35
+    )
+    return [Solid(unit_sphere(2), points), Solid(unit_ring(), rings), Solid(unit_arrow(), normals)]
+
+
+def cone_glass(stage: Stage, contacts: ContactView) -> list[Solid]:
+    """Friction cones about the normals; one that holds an impulse is as high as that impulse's arrow."""
+    chosen = contacts.friction > 0
+    if not chosen.any():
+        return []
+    colours = np.array([(*MODE_COLOURS[mode], PLAIN) for mode in contacts.modes])[chosen]
+    linear = []
+    for normal, friction in zip(contacts.normal[chosen], contacts.friction[chosen], strict=True):
+        first, second = perpendiculars(normal)
+        height = CONE_SIDE * stage.arrow_length / math.sqrt(1 + min(friction, 3.0) ** 2)
+        width = friction * height
+        linear.append(np.stack([width * first, width * second, height * normal], axis=1))
+    instances = make_instances(np.array(linear), stage.to_stage(contacts.point[chosen]), colours)
+    return [Solid(unit_cone(), instances, opacity=0.30, open_sided=True)]
+
+
+def velocity_marks(
+    run: Run, state: Any, velocity: np.ndarray, fastest: float, colour: Light = VELOCITY_COLOUR
+) -> Solid:
+    """Arrows of the velocities (n, 3) [m/s] of the bodies that can move, from their centres."""
+    stage, moving = run.stage, run.stage.moving
+    speeds = np.linalg.norm(velocity[moving], axis=1)
+    lead = float(speeds.max(initial=0.0))
+    vectors = velocity[moving] * (lead_length(stage, lead, fastest) / lead if lead > 0 else 0.0)
+    points = np.asarray(state.position)[moving]
+    return Solid(unit_arrow(), arrows(stage, points, vectors, colour, 0.8))
+
+
+def fan_marks(stage: Stage, points: np.ndarray, velocities: np.ndarray, fastest: float) -> list[Solid]:
+    """Thin translucent arrows for velocities (n, m, 3) [m/s] that m bodies at points (m, 3) may have next."""
+    lead = float(np.linalg.norm(velocities, axis=2).max(initial=0.0))
+    if lead <= 0:
+        return []
+    vectors = velocities * (1.3 * lead_length(stage, lead, fastest) / lead)
+    places = np.broadcast_to(points, velocities.shape)
+    opacity = min(0.85, max(0.10, 3.0 / len(velocities) ** 0.5))
+    instances = arrows(stage, places, vectors.reshape(-1, 3), (0.85, 0.25, 0.55), 0.3)
+    return [Solid(unit_arrow(8), instances, opacity=opacity)]
+
+
+def lead_length(stage: Stage, value: float, largest: float) -> float:
+    """Length [stage units] of the longest arrow, for a value that may be up to `largest`."""
+    if value <= 0:
+        return 0.0
+    share = math.sqrt(min(value / largest, 1.0)) if largest > 0 else 1.0
+    return stage.arrow_length * max(share, SHORTEST_LEAD)
+
+
+def trail_ribbons(run: Run, time: float, bodies: list[int], colour: Light | None = None) -> list[np.ndarray]:
+    """Where bodies have come from, fading with age; in their own colours where no `colour` is given."""
+    begin = max(run.start, time - TRAIL_SHARE * (run.end - run.start))
+    end = min(time, run.end)
+    if end <= begin or not bodies or len(bodies) > TRAIL_BODIES:
+        return []
+    places = run.stage.to_stage(run.trail(bodies, begin, end))
+    age = np.linspace(0.0, 0.95, len(places)) ** 1.5
+    own = {int(body): part.colour[k, :3] for part in run.stage.parts for k, body in enumerate(part.bodies)}
+    ribbons = []
+    for number, body in enumerate(bodies):
+        base = own[body] if colour is None else np.asarray(colour)
+        colours = np.column_stack([np.tile(0.85 * base, (len(places), 1)), age])
+        ribbons.append(ribbon(places[:, number], colours))
+    return [piece for piece in ribbons if len(piece)]
+
+
+def ribbon(points: np.ndarray, colours: np.ndarray) -> np.ndarray:
+    """Vertices (n, 11) float32 of a ribbon through points (k, 3) with colours (k, 4)."""
+    away = np.linalg.norm(np.diff(points, axis=0), axis=1)
+    kept = np.concatenate([[True], away > 1e-7])
+    points, colours = points[kept], colours[kept]
+    if len(points) < 2:
+        return np.zeros((0, 11), dtype=np.float32)
+    tangent = np.gradient(points, axis=0)
+    tangent /= np.maximum(np.linalg.norm(tangent, axis=1, keepdims=True), 1e-12)
+    left = np.column_stack([points, tangent, np.full(len(points), -1.0), colours])
+    right = np.column_stack([points, tangent, np.full(len(points), 1.0), colours])
+    corners = [left[:-1], right[:-1], right[1:], left[:-1], right[1:], left[1:]]
+    return np.stack(corners, axis=1).reshape(-1, 11).astype(np.float32)
+
+
+def plane_line(
+    stage: Stage, normal: np.ndarray, offset: float, forward: np.ndarray, target: Any
+) -> np.ndarray:
+    """A ribbon where a plane is seen edge on."""
+    along = np.cross(normal, forward)
+    along /= np.linalg.norm(along)
+    middle = stage.to_stage(np.asarray(target) - normal * (normal @ target - offset))
+    places = middle + np.linspace(-12.0, 12.0, 3)[:, None] * along
+    return ribbon(places, np.tile((0.45, 0.48, 0.54, 0.9), (3, 1)))
