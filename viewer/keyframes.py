@@ -1,0 +1,183 @@
+"""Few exact states of each body between which its motion is interpolated, never across an impact.
+
+Between two keys the place is the cubic with the places and velocities of both. The orientation is
+exp(r(s)) exp(s h w0) q0, the spin of the first key continued and corrected by a cubic r that ends in the
+orientation and spin of the second, so that steady spin is exact at any rate. Both are exact in free flight of
+a sphere. Where a velocity jumps there are two keys of one time: before and after.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+SAMPLES = 600  # of the motion, besides all events, at which the interpolation is checked
+PLACE_TOLERANCE = 5e-4  # of the body's radius
+TURN_TOLERANCE = 2e-3  # rad
+JUMP = 1e-9  # of the largest speed; less is no jump
+
+
+@dataclass(frozen=True)
+class Keys:
+    """States of one body: sample (k,) indices of times, place, velocity, spin (k, 3), orientation (k, 4)."""
+
+    sample: np.ndarray
+    place: np.ndarray
+    velocity: np.ndarray
+    orientation: np.ndarray
+    spin: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.sample)
+
+    def chosen(self, which: Any) -> "Keys":
+        """The keys that an index array selects."""
+        return Keys(
+            self.sample[which],
+            self.place[which],
+            self.velocity[which],
+            self.orientation[which],
+            self.spin[which],
+        )
+
+
+@dataclass(frozen=True)
+class Motion:
+    """The keys of every body and the times [s] their `sample` refers to."""
+
+    times: np.ndarray
+    bodies: list[Keys]
+
+
+def motion_keys(trajectory: Any, start: float, end: float, radius: np.ndarray) -> Motion:
+    """Choose keys of a trajectory between two times [s]; `radius` (n,) [m] of the bodies sets the tolerance."""
+    events = [float(event.time) for event in trajectory.events if start <= event.time <= end]
+    times = np.unique(np.concatenate([np.linspace(start, end, SAMPLES + 1), events]))
+    after = trajectory.sample(times)
+    instants = np.unique(events)
+    before = trajectory.sample(instants, side="left") if len(instants) else None
+    at_event = np.searchsorted(times, instants)
+    bodies = []
+    for body in range(len(trajectory.scene.bodies)):
+        right = _keys_of(after, body, np.arange(len(times)))
+        if before is None:
+            bodies.append(right.chosen(_fitted(right, times, [], float(radius[body]))))
+            continue
+        left = _keys_of(before, body, at_event)
+        jumps = np.flatnonzero(_jumps(left, right.chosen(at_event)))
+        both = _with_jumps(left.chosen(jumps), right, at_event[jumps])
+        breaks = (at_event[jumps] + np.arange(len(jumps))).tolist()
+        bodies.append(both.chosen(_fitted(both, times, breaks, float(radius[body]))))
+    return Motion(times, bodies)
+
+
+def interpolate(
+    first: Keys, second: Keys, times: np.ndarray, at: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Places (n, 3) and orientations (n, 4) at times `at` between two keys, each of length 1 in `Keys`."""
+    begin, span = times[first.sample[0]], times[second.sample[0]] - times[first.sample[0]]
+    s = ((at - begin) / span)[:, None]
+    place = (
+        (1 + 2 * s) * (1 - s) ** 2 * first.place
+        + s * (1 - s) ** 2 * span * first.velocity
+        + s * s * (3 - 2 * s) * second.place
+        + s * s * (s - 1) * span * second.velocity
+    )
+    steady = span * first.spin
+    rest = _vector_of(
+        _product(second.orientation, _conjugate(_product(_quaternion_of(steady), first.orientation)))
+    )
+    excess = span * second.spin - _turned(_quaternion_of(rest), steady)
+    slope = excess - np.cross(rest, excess) / 2
+    correction = (3 * rest - slope) * s**2 + (slope - 2 * rest) * s**3
+    turned = _product(_quaternion_of(s * steady), first.orientation)
+    return place, _product(_quaternion_of(correction), turned)
+
+
+def _keys_of(state: Any, body: int, sample: np.ndarray) -> Keys:
+    return Keys(
+        sample,
+        state.position[:, body],
+        state.velocity[:, body],
+        state.orientation[:, body],
+        state.angular_velocity[:, body],
+    )
+
+
+def _jumps(left: Keys, right: Keys) -> np.ndarray:
+    """Whether the motion jumps, (n,), between its states just before and just after instants."""
+
+    def differs(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+        size = max(np.abs(one).max(initial=0), np.abs(other).max(initial=0))
+        return np.abs(one - other).max(axis=1) > JUMP * size
+
+    return (
+        differs(left.velocity, right.velocity)
+        | differs(left.spin, right.spin)
+        | differs(left.place, right.place)
+    )
+
+
+def _with_jumps(left: Keys, right: Keys, samples: np.ndarray) -> Keys:
+    """All states in order of time, those before jumps in front of those after."""
+
+    def inserted(name: str) -> np.ndarray:
+        return np.insert(getattr(right, name), samples, getattr(left, name), axis=0)
+
+    return Keys(*(inserted(name) for name in ("sample", "place", "velocity", "orientation", "spin")))
+
+
+def _fitted(keys: Keys, times: np.ndarray, breaks: list[int], radius: float) -> np.ndarray:
+    """The indices of the keys to keep: `breaks`, what follows each, and as many more as the tolerances need."""
+    kept = {0, len(keys) - 1, *breaks, *(index + 1 for index in breaks)}
+    edges = sorted(kept)
+    open_spans = [(low, high) for low, high in pairwise(edges) if high - low > 1]
+    while open_spans:
+        low, high = open_spans.pop()
+        if _within_tolerance(keys, times, low, high, radius):
+            continue
+        middle = (low + high) // 2
+        kept.add(middle)
+        open_spans += [(a, b) for a, b in ((low, middle), (middle, high)) if b - a > 1]
+    return np.array(sorted(kept))
+
+
+def _within_tolerance(keys: Keys, times: np.ndarray, low: int, high: int, radius: float) -> bool:
+    inner = keys.chosen(slice(low + 1, high))
+    place, orientation = interpolate(keys.chosen([low]), keys.chosen([high]), times, times[inner.sample])
+    if np.abs(place - inner.place).max() > PLACE_TOLERANCE * radius:
+        return False
+    agreement = np.abs(np.einsum("ni,ni->n", orientation, inner.orientation))
+    return bool((agreement > np.cos(TURN_TOLERANCE / 2)).all())
+
+
+# -- quaternions (n, 4), (w, x, y, z), and rotation vectors (n, 3) [rad] --------------------------------------
+
+
+def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    scalar = a[:, :1] * b[:, :1] - np.einsum("ni,ni->n", *np.broadcast_arrays(a[:, 1:], b[:, 1:]))[:, None]
+    vector = a[:, :1] * b[:, 1:] + b[:, :1] * a[:, 1:] + np.cross(a[:, 1:], b[:, 1:])
+    return np.concatenate([scalar, vector], axis=1)
+
+
+def _conjugate(q: np.ndarray) -> np.ndarray:
+    return q * np.array([1.0, -1.0, -1.0, -1.0])
+
+
+def _quaternion_of(vector: np.ndarray) -> np.ndarray:
+    angle = np.linalg.norm(vector, axis=1, keepdims=True)
+    return np.concatenate([np.cos(angle / 2), np.sinc(angle / (2 * np.pi)) / 2 * vector], axis=1)
+
+
+def _vector_of(q: np.ndarray) -> np.ndarray:
+    q = np.where(q[:, :1] < 0, -q, q)
+    sine = np.linalg.norm(q[:, 1:], axis=1, keepdims=True)
+    angle = 2 * np.arctan2(sine, q[:, :1])
+    return np.where(sine > 1e-12, angle / np.maximum(sine, 1e-300), 2.0) * q[:, 1:]
+
+
+def _turned(q: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    """Vectors (n, 3) turned by quaternions."""
+    across = 2 * np.cross(q[:, 1:], vector)
+    return vector + q[:, :1] * across + np.cross(q[:, 1:], across)
