@@ -75,19 +75,18 @@ def render(
         return target
     fps = _check_fps(DEFAULT_FPS[target.suffix.lower()] if fps is None else fps)
     times = frame_times(begin, finish, fps, speed)
+    pixels = check_size(size or DEFAULT_SIZE)
     if kind == ".glb":
         write_glb(runs[0], check_writable(target), times, fps=fps)
     elif kind == "sequence":
         pattern = _prepared_sequence(target)
-        write_sequence(
-            runs[0], pattern, times, size=check_size(size or DEFAULT_SIZE), fps=fps, progress=progress
-        )
+        write_sequence(runs[0], pattern, times, size=pixels, fps=fps, progress=progress)
     else:
         write_video(
             runs[0],
             check_writable(target),
             times,
-            size=check_size(size or DEFAULT_SIZE),
+            size=pixels,
             fps=fps,
             progress=progress,
         )

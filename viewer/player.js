@@ -65,12 +65,18 @@ function multiplied(a, b) {
 
 const ARRAYS = { f8: Float64Array, f4: Float32Array, u4: Uint32Array, u1: Uint8Array, i2: Int16Array, i1: Int8Array };
 
+/** The bytes of a gzip file written in base64. */
+async function unpacked(text) {
+  const packed = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+}
+
 async function readData() {
   if (typeof DecompressionStream === "undefined")
     throw new Error("This browser cannot unpack the recording: it needs Chrome 80, Firefox 113, Safari 16.4 or newer.");
-  const packed = Uint8Array.from(atob(document.getElementById("data").textContent.trim()), (c) => c.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const buffer = await new Response(stream).arrayBuffer();
+  const buffer = await unpacked(document.getElementById("data").textContent.trim()).catch(() => {
+    throw new Error("The recording in this page is damaged: it cannot be unpacked.");
+  });
   const wordBytes = new DataView(buffer).getUint32(0, true);
   const data = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 8, wordBytes)));
   data.column = (name) => {
@@ -335,9 +341,11 @@ uniform mat4 lightMatrix;
 uniform sampler2DShadow shadowMap;
 uniform float shadowTexel;
 uniform float night;
+uniform float shadowed;  // 0 for what no shadow falls on
 
 float litShare(vec3 place, vec3 normal) {
   if (dot(normal, light) <= 0.0) return 0.0;
+  if (shadowed == 0.0) return 1.0;
   vec3 at = (lightMatrix * vec4(place + normal * 2.5 * shadowTexel, 1.0)).xyz * 0.5 + 0.5;
   if (any(lessThan(at.xy, vec2(0.002))) || any(greaterThan(at.xy, vec2(0.998)))) return 1.0;
   vec2 texel = 1.0 / vec2(textureSize(shadowMap, 0));
@@ -670,7 +678,7 @@ class Renderer {
     gl.clear(gl.DEPTH_BUFFER_BIT | gl.COLOR_BUFFER_BIT);
     const shared = { viewProjection: camera.matrix(width / height), light: this.light, up: this.data.up,
       eye: camera.eye, lightMatrix: this.lightMatrix, shadowTexel: (2.04 * this.data.shadowReach) / SHADOW_SIZE,
-      night: picture.night };
+      night: picture.night, shadowed: 1 };
     this.drawSky(camera, width / height, picture.night);
     gl.bindTexture(gl.TEXTURE_2D, this.shadowTexture);
     gl.enable(gl.DEPTH_TEST);
@@ -694,6 +702,7 @@ class Renderer {
     gl.enable(gl.BLEND);
     gl.enable(gl.CULL_FACE);
     gl.depthMask(false);
+    body.set("shadowed", 0);
     this.runs.forEach((_, run) => {
       if (picture.opacity[run] >= 1 || picture.opacity[run] <= 0) return;
       body.set("opacity", picture.opacity[run]);
@@ -704,7 +713,7 @@ class Renderer {
     body.set("opacity", 0.25);
     this.cones.draw();
     gl.enable(gl.CULL_FACE);
-    body.set("opacity", 0.5);
+    body.set("opacity", 0.6);
     this.arrows.draw();
     this.dots.draw();
     gl.disable(gl.CULL_FACE);
