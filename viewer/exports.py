@@ -71,13 +71,21 @@ def render(
     if speed is not None and not 0 < speed < float("inf"):
         raise ValueError(f"speed: expected a number greater than 0, got {speed!r}")
     if kind == ".html":
-        write_player(runs, check_writable(target), labels=labels, start=begin, end=finish, speed=speed)
+        write_player(
+            runs,
+            check_writable(target),
+            labels=labels,
+            start=begin,
+            end=finish,
+            speed=speed,
+            progress=progress,
+        )
         return target
     fps = _check_fps(DEFAULT_FPS[target.suffix.lower()] if fps is None else fps)
     times = frame_times(begin, finish, fps, speed)
     pixels = check_size(size or DEFAULT_SIZE)
     if kind == ".glb":
-        write_glb(runs[0], check_writable(target), times, fps=fps)
+        write_glb(runs[0], check_writable(target), times, fps=fps, progress=progress)
     elif kind == "sequence":
         pattern = _prepared_sequence(target)
         write_sequence(runs[0], pattern, times, size=pixels, fps=fps, progress=progress)

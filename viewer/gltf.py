@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from ..progress import ProgressBar
 from .camera import perpendiculars
 from .files import check_writable, whole_file
+from .keyframes import States, sample_states
 from .meshes import Mesh
 from .png import encode_png
 from .stage import Plane, Stage
@@ -29,19 +31,21 @@ STILL = 1e-12  # of the extent or of a quaternion; keys that differ by less are 
 MOST_TURN = math.radians(90)  # between two keys, so that the shorter way round is the true one
 
 
-def write_glb(trajectory: Any, path: str | os.PathLike[str], times: np.ndarray, *, fps: int) -> Path:
+def write_glb(
+    trajectory: Any, path: str | os.PathLike[str], times: np.ndarray, *, fps: int, progress: bool = False
+) -> Path:
     """Write a scene whose animation shows the run at ascending `times` [s] with `fps` of them a second.
 
     Events in between get keys of their own. The animation starts at 0 s.
     """
     path = check_writable(path)
-    content = glb(trajectory, times, fps=fps)
+    content = glb(trajectory, times, fps=fps, progress=progress)
     with whole_file(path) as unfinished:
         unfinished.write_bytes(content)
     return path
 
 
-def glb(trajectory: Any, times: np.ndarray, *, fps: int) -> bytes:
+def glb(trajectory: Any, times: np.ndarray, *, fps: int, progress: bool = False) -> bytes:
     """Return the file that `write_glb` writes."""
     stage = Stage(trajectory)
     document = _Document()
@@ -61,7 +65,11 @@ def glb(trajectory: Any, times: np.ndarray, *, fps: int) -> bytes:
     if stage.planes:
         floor = _floor_mesh(document, FLOOR_REACH * stage.scale / stage.tile / 2)
         children += [_plane_node(document, plane, stage, floor) for plane in stage.planes]
-    _animate(document, trajectory, nodes, times, fps)
+    keys = _key_times(trajectory, times)
+    with ProgressBar(0, 1, "sampling") as bar:
+        states = sample_states(trajectory, keys, show=bar.show if progress else None)
+    speed = fps * float(times[1] - times[0]) if len(times) > 1 else 1.0
+    _animate(document, states, nodes, (keys - keys[0]) / speed)
     return document.packed(world)
 
 
@@ -244,20 +252,14 @@ def _rotation_between(one: np.ndarray, other: np.ndarray) -> list[float]:
 # -- motion --------------------------------------------------------------------------------------------------
 
 
-def _animate(
-    document: _Document, trajectory: Any, nodes: dict[int, int], times: np.ndarray, fps: int
-) -> None:
+def _animate(document: _Document, states: States, nodes: dict[int, int], seconds: np.ndarray) -> None:
     """Give the nodes of bodies their places, and the animation of those that move."""
-    keys = _key_times(trajectory, times)
-    state = trajectory.sample(keys)
-    speed = fps * float(times[1] - times[0]) if len(times) > 1 else 1.0
-    seconds = (keys - keys[0]) / speed
     channels: list[dict] = []
     samplers: list[dict] = []
     inputs: dict[bytes, int] = {}
     for body, node in nodes.items():
-        place = np.asarray(state.position)[:, body]
-        turn = _continuous(np.asarray(state.orientation)[:, body])[:, [1, 2, 3, 0]]
+        place = states.position[:, body]
+        turn = _continuous(states.orientation[:, body])[:, [1, 2, 3, 0]]
         entry = document.parts["nodes"][node]
         entry |= {"translation": place[0].tolist(), "rotation": turn[0].tolist()}
         for name, values in (("translation", place), ("rotation", turn)):

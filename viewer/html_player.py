@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..progress import ProgressBar
 from .files import check_writable, whole_file
 from .keyframes import Keys, motion_keys
 from .stage import Stage
@@ -31,12 +32,14 @@ def player_html(
     end: float | None = None,
     speed: float | None = None,
     title: str = "carom",
+    progress: bool = False,
 ) -> str:
     """Return the page that replays one trajectory, or several laid over each other.
 
     labels : a name for each, by default the name of its law
     start, end : the span [s] that is shown, by default all of it
     speed : simulated seconds for a second of watching, by default as in the window
+    progress : show a bar on a terminal when it takes long
     """
     runs = list(trajectories) if isinstance(trajectories, Sequence) else [trajectories]
     if not runs:
@@ -46,7 +49,9 @@ def player_html(
         raise ValueError(f"labels: expected one for each of {len(runs)} trajectories, got {len(names)}")
     begin = min(float(run.start_time) for run in runs) if start is None else start
     finish = max(float(run.end_time) for run in runs) if end is None else end
-    data = base64.b64encode(gzip.compress(_payload(runs, names, begin, finish, speed), mtime=0)).decode()
+    with ProgressBar(0, len(runs), "sampling") as bar:
+        content = _payload(runs, names, (begin, finish), speed, bar if progress else None)
+    data = base64.b64encode(gzip.compress(content, mtime=0)).decode()
     page = _part("player.html")
     for mark, text in (
         ("<!--title-->", html.escape(title)),
@@ -103,7 +108,13 @@ class _Columns:
         return len(text).to_bytes(8, "little") + text + bytes(self.content)
 
 
-def _payload(runs: list[Any], names: list[str], start: float, end: float, speed: float | None) -> bytes:
+def _payload(
+    runs: list[Any],
+    names: list[str],
+    span: tuple[float, float],
+    speed: float | None,
+    bar: ProgressBar | None,
+) -> bytes:
     stages = [Stage(run) for run in runs]
     lower = np.min([stage.lower for stage in stages], axis=0)
     upper = np.max([stage.upper for stage in stages], axis=0)
@@ -112,9 +123,9 @@ def _payload(runs: list[Any], names: list[str], start: float, end: float, speed:
     columns = _Columns()
     meshes = _Meshes(columns)
     words = {
-        "start": start,
-        "end": end,
-        "speed": natural_speed(end - start) if speed is None else speed,
+        "start": span[0],
+        "end": span[1],
+        "speed": natural_speed(span[1] - span[0]) if speed is None else speed,
         "scale": scale,
         "tile": stages[0].tile / scale,
         "tileLength": stages[0].tile,
@@ -126,7 +137,7 @@ def _payload(runs: list[Any], names: list[str], start: float, end: float, speed:
         "shadowReach": max(stage.shadow_reach * stage.scale for stage in stages) / scale,
         "planes": _planes(stages, centre, scale),
         "runs": [
-            _run(run, stage, name, f"{number}/", columns, meshes, (start, end), centre, scale)
+            _run(run, stage, columns, meshes, span, (centre, scale), (number, name), bar)
             for number, (run, stage, name) in enumerate(zip(runs, stages, names, strict=True))
         ],
         "meshes": meshes.words,
@@ -173,14 +184,17 @@ class _Meshes:
 def _run(
     run: Any,
     stage: Stage,
-    name: str,
-    prefix: str,
     columns: _Columns,
     meshes: _Meshes,
     span: tuple[float, float],
-    centre: np.ndarray,
-    scale: float,
+    place: tuple[np.ndarray, float],
+    who: tuple[int, str],
+    bar: ProgressBar | None,
 ) -> dict:
+    """The words of one run, the number and name `who`; `place` is the middle and size of the common stage."""
+    centre, scale = place
+    number, name = who
+    prefix = f"{number}/"
     bodies = list(run.scene.bodies)
     shown = []
     radius = np.zeros(len(bodies))
@@ -194,7 +208,8 @@ def _run(
     shown.sort(key=lambda one: one["body"])
     first = min(max(span[0], float(run.start_time)), float(run.end_time))
     last = max(min(span[1], float(run.end_time)), first)
-    motion = motion_keys(run, first, last, np.where(radius > 0, radius, math.inf))
+    show = None if bar is None else lambda share: bar.show(number + share)
+    motion = motion_keys(run, first, last, np.where(radius > 0, radius, math.inf), show)
     columns.add(prefix + "times", motion.times, "f8")
     chosen = [motion.bodies[one["body"]] for one in shown]
     for one, keys in zip(shown, chosen, strict=True):

@@ -6,13 +6,15 @@ orientation and spin of the second, so that steady spin is exact at any rate. Bo
 a sphere. Where a velocity jumps there are two keys of one time: before and after.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 SAMPLES = 600  # of the motion, besides all events, at which the interpolation is checked
+TIMES_AT_ONCE = 1000
 PLACE_TOLERANCE = 5e-4  # of the body's radius
 TURN_TOLERANCE = 2e-3  # rad
 JUMP = 1e-9  # of the largest speed; less is no jump
@@ -50,16 +52,54 @@ class Motion:
     bodies: list[Keys]
 
 
-def motion_keys(trajectory: Any, start: float, end: float, radius: np.ndarray) -> Motion:
-    """Choose keys of a trajectory between two times [s]; `radius` (n,) [m] of the bodies sets the tolerance."""
+@dataclass(frozen=True)
+class States:
+    """States of all n bodies at T times: position, velocity, angular_velocity (T, n, 3), orientation (T, n, 4)."""
+
+    position: np.ndarray
+    velocity: np.ndarray
+    orientation: np.ndarray
+    angular_velocity: np.ndarray
+
+
+def sample_states(
+    trajectory: Any, times: np.ndarray, side: str = "right", show: Callable[[float], None] | None = None
+) -> States:
+    """Sample a trajectory at times (T,) [s], in parts; `show` is told which share is done."""
+    parts = []
+    for first in range(0, len(times), TIMES_AT_ONCE):
+        parts.append(trajectory.sample(times[first : first + TIMES_AT_ONCE], side=side))
+        if show is not None:
+            show(min((first + TIMES_AT_ONCE) / len(times), 1.0))
+    return States(
+        *(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(States))
+    )
+
+
+def motion_keys(
+    trajectory: Any,
+    start: float,
+    end: float,
+    radius: np.ndarray,
+    show: Callable[[float], None] | None = None,
+) -> Motion:
+    """Choose keys of a trajectory between two times [s].
+
+    `radius` (n,) [m] of the bodies sets the tolerance; `show` is told which share is done.
+    """
+    show = show or (lambda share: None)
     events = [float(event.time) for event in trajectory.events if start <= event.time <= end]
     times = np.unique(np.concatenate([np.linspace(start, end, SAMPLES + 1), events]))
-    after = trajectory.sample(times)
     instants = np.unique(events)
-    before = trajectory.sample(instants, side="left") if len(instants) else None
+    after = sample_states(trajectory, times, show=lambda share: show(0.4 * share))
+    before = None
+    if len(instants):
+        before = sample_states(trajectory, instants, "left", lambda share: show(0.4 + 0.2 * share))
     at_event = np.searchsorted(times, instants)
     bodies = []
-    for body in range(len(trajectory.scene.bodies)):
+    count = len(trajectory.scene.bodies)
+    for body in range(count):
+        show(0.6 + 0.4 * body / count)
         right = _keys_of(after, body, np.arange(len(times)))
         if before is None:
             bodies.append(right.chosen(_fitted(right, times, [], float(radius[body]))))

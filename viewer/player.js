@@ -126,6 +126,7 @@ class Run {
     this.events = this.readEvents(column);
     this.eventTimes = Float64Array.from(this.events, (event) => event.time);
     this.impacts = this.events.filter((event) => event.kind === "impact");
+    this.impactTimes = Float64Array.from(this.impacts, (event) => event.time);
     this.strongest = 0;
     for (const event of this.events)
       for (let contact = 0; contact < event.contacts; contact++)
@@ -730,7 +731,7 @@ class Renderer {
           const rows = rotation(orientation);
           for (let k = 0; k < 3; k++) numbers.push(...times(body.radius, rows[k]), place[k]);
           const own = body.colour.slice(0, 3);
-          const share = this.runs.length > 1 && !run.bodies[body.body].fixed ? 0.75 : 0;
+          const share = this.runs.length > 1 && !run.bodies[body.body].fixed ? 0.9 : 0;
           numbers.push(...add(times(1 - share, own), times(share, run.colour)));
           numbers.push(body.body === picture.picked && number === picture.run ? 0.6 : body.colour[3]);
         }
@@ -905,7 +906,7 @@ class Player {
   draw() {
     this.changed = false;
     if (this.follows) this.followPicked();
-    const opacity = this.runs.map((_, k) => this.overlaid ? (this.runs.length > 1 ? 0.5 : 1) : k === this.run ? 1 : 0.16);
+    const opacity = this.runs.map((_, k) => this.overlaid ? (this.runs.length > 1 ? 0.62 : 1) : k === this.run ? 1 : 0.16);
     this.renderer.draw(this.camera, { time: this.time, opacity, night: this.night ? 1 : 0, marks: this.marks(),
       picked: this.picked, run: this.run });
     this.panels.update();
@@ -1217,7 +1218,7 @@ class Panels {
       for (let k = 0; k < event.contacts; k++) if (run.frame(event, k).bodies.includes(player.picked)) return true;
       return false;
     };
-    const last = run.impacts.slice(0, countUpTo(run.impacts.map((event) => event.time), player.time)).findLast(touches);
+    const last = run.impacts.slice(0, countUpTo(run.impactTimes, player.time)).findLast(touches);
     if (last) lines.push(`last impact at ${last.time.toFixed(player.decimals)} s`);
     lines.push(player.follows ? "followed (G)" : "G follows it");
     this.body.replaceChildren(cell(name, "b"), lines.join(" · "));
@@ -1270,20 +1271,29 @@ class Panels {
     };
     bar(place(player.data.start), place(player.data.end), "--track");
     bar(place(player.data.start), place(player.time), "--accent");
-    const drawn = new Set();
-    for (const event of player.current.events) {
-      const x = Math.round(place(event.time));
-      const key = `${x} ${event.kind}`;
-      if (drawn.has(key)) continue;
-      drawn.add(key);
-      pen.fillStyle = KIND_COLOURS[event.kind] || "#888";
-      const tall = event.kind === "impact" ? 13 : 8;
+    for (const [x, kind] of this.marksOnTimeline()) {
+      pen.fillStyle = KIND_COLOURS[kind] || "#888";
+      const tall = kind === "impact" ? 13 : 8;
       pen.fillRect(x - 1, height / 2 + 2 - tall, 2, tall);
     }
     pen.fillStyle = style.getPropertyValue("--accent");
     pen.beginPath();
     pen.arc(place(player.time), height / 2 + 6, 7, 0, 2 * Math.PI);
     pen.fill();
+  }
+
+  /** Where events lie on the timeline, in whole pixels, and their kinds, each once. */
+  marksOnTimeline() {
+    const run = this.player.current;
+    const width = this.timeline.clientWidth;
+    if (this.marks && this.marks.run === run && this.marks.width === width) return this.marks.found;
+    const found = new Map();
+    for (const event of run.events) {
+      const x = Math.round(this.placeOf(event.time));
+      found.set(`${x} ${event.kind}`, [x, event.kind]);
+    }
+    this.marks = { run, width, found: [...found.values()] };
+    return this.marks.found;
   }
 
   placeOf(time) {
