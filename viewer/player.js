@@ -316,7 +316,7 @@ class Camera {
   frameAll(aspect) {
     const { lower, upper } = this.data;
     this.target = times(0.5, add(lower, upper));
-    const half = Math.tan(FIELD_OF_VIEW / 2) / 1.2;
+    const half = Math.tan(FIELD_OF_VIEW / 2) / 1.3;
     const axes = this.axes();
     this.distance = 1e-4;
     for (let corner = 0; corner < 8; corner++) {
@@ -714,7 +714,7 @@ class Renderer {
     body.set("opacity", 0.25);
     this.cones.draw();
     gl.enable(gl.CULL_FACE);
-    body.set("opacity", 0.6);
+    body.set("opacity", 0.75);
     this.arrows.draw();
     this.dots.draw();
     gl.disable(gl.CULL_FACE);
@@ -868,8 +868,8 @@ class Player {
     this.decimals = clamp(3 - Math.floor(Math.log10(data.end - data.start || 1)), 3, 12);
     this.panels = new Panels(this);
     listen(this);
+    this.framed = true;
     this.resize();
-    this.camera.frameAll(this.aspect);
     this.applyTheme();
     this.lastTick = performance.now();
     requestAnimationFrame((now) => this.tick(now));
@@ -880,13 +880,14 @@ class Player {
   }
 
   get aspect() {
-    return this.canvas.clientWidth / Math.max(this.canvas.clientHeight, 1);
+    return Math.max(this.canvas.clientWidth, 1) / Math.max(this.canvas.clientHeight, 1);
   }
 
   resize() {
     const ratio = Math.min(devicePixelRatio || 1, 2);
     this.renderer.resize(Math.max(1, Math.round(this.canvas.clientWidth * ratio)),
       Math.max(1, Math.round(this.canvas.clientHeight * ratio)));
+    if (this.framed) this.frameAll();
     this.changed = true;
   }
 
@@ -965,6 +966,7 @@ class Player {
     const free = 2 * (this.panels.freeWidth() / this.canvas.clientWidth) - 1;
     const [x, y] = [dot(from, right) / half / this.aspect, dot(from, above) / half];
     if (half > 0 && Math.abs(y) < 0.7 && x > -0.9 && x < free - 0.1) return;
+    this.framed = false;
     this.camera.target = middle;
     this.camera.pan(((1 - free) / 4) * this.aspect, 0);
     this.changed = true;
@@ -1021,9 +1023,12 @@ class Player {
   toggleHelp() { this.panels.help.hidden = !this.panels.help.hidden; }
   show(what) { this.shows[what] = !this.shows[what]; this.changed = true; }
 
+  /** See the whole motion, above the bar, until the camera is moved: also in a window of another size. */
   frameAll() {
     this.follows = false;
+    this.framed = true;
     this.camera.frameAll(this.aspect);
+    this.camera.pan(0, -0.04);
     this.changed = true;
   }
 
@@ -1053,6 +1058,7 @@ class Player {
 
   followPicked() {
     const body = this.current.shown.find((one) => one.body === this.picked);
+    this.framed = false;
     if (body) this.camera.target = this.current.pose(body, this.time).place;
   }
 
@@ -1129,13 +1135,10 @@ class Panels {
     this.player = player;
     for (const name of ["event", "runs", "body", "impact", "help", "timeline", "time", "speed", "legend", "play"])
       this[name] = document.getElementById(name);
-    this.help.append(Object.assign(document.createElement("table"), {}));
     for (const [keys, meaning] of HELP) {
-      const row = document.createElement("tr");
-      const left = document.createElement("td");
-      left.append(cell(keys, "kbd"));
-      row.append(left, cell(meaning));
-      this.help.firstChild.append(row);
+      const entry = document.createElement("div");
+      entry.append(cell(keys, "kbd"), cell(meaning, "span"));
+      this.help.append(entry);
     }
     this.makeRuns();
     this.rowsOf = null;
@@ -1372,6 +1375,7 @@ function listenToPointers(player, canvas, camera) {
       camera.pan(-dx / height / 2, dy / height / 2);
     } else if (happening.buttons & 6 || happening.shiftKey) camera.pan(-dx / height, dy / height);
     else camera.orbit((-dx * 4) / height, (dy * 4) / height);
+    player.framed = false;
     player.changed = true;
   });
   const release = (happening) => {
@@ -1382,6 +1386,7 @@ function listenToPointers(player, canvas, camera) {
   canvas.addEventListener("pointercancel", release);
   canvas.addEventListener("wheel", (happening) => {
     camera.zoom(Math.exp(clamp(happening.deltaY, -200, 200) * 0.0015));
+    player.framed = false;
     player.changed = true;
     happening.preventDefault();
   }, { passive: false });

@@ -264,9 +264,12 @@ def test_several_runs_lie_over_each_other_and_one_can_be_picked(balls, browser, 
 
 def test_it_works_in_the_frame_of_a_notebook(balls, browser, tmp_path):
     path = tmp_path / "notebook.html"
-    path.write_text(f"<!doctype html><body>{player_frame(balls(2), height=400)}</body>")
+    frame = player_frame(balls(2), height=400)
+    path.write_text(f"<!doctype html><body><div style='display:none'>{frame}</div></body>")
     browser.errors.clear()
     browser.open(path.as_uri())
+    browser.ask("new Promise((done) => setTimeout(done, 1000))")
+    browser.ask("document.querySelector('div').style.display = 'block'")  # cells may be hidden at first
     for _ in range(40):  # the page around it cannot tell when the player is ready
         browser.ask("new Promise((done) => setTimeout(done, 250))")
         shown = pixels(browser)[20:300, 50:900]
