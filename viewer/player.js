@@ -1187,7 +1187,7 @@ class Panels {
     const run = this.player.current;
     const reached = countUpTo(run.eventTimes, this.player.time);
     const event = this.player.event || run.events[reached - 1];
-    const who = run.law && this.player.runs.length === 1 ? `${run.label}   ` : "";
+    const who = run.law && this.player.runs.length === 1 ? `${run.label} · ` : "";
     if (!run.events.length) return `${who}no events`;
     if (!event) return `${who}before the first of ${plural(run.events.length, "event")}`;
     const contacts = event.contacts ? `, ${plural(event.contacts, "contact")}` : "";
