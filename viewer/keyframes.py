@@ -115,9 +115,11 @@ def motion_keys(
 def interpolate(
     first: Keys, second: Keys, times: np.ndarray, at: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Places (n, 3) and orientations (n, 4) at times `at` between two keys, each of length 1 in `Keys`."""
-    begin, span = times[first.sample[0]], times[second.sample[0]] - times[first.sample[0]]
+    """Places (n, 3) and orientations (n, 4) at times `at` (n,) between keys, n of each, or one for all."""
+    begin = times[first.sample]
+    span = times[second.sample] - begin
     s = ((at - begin) / span)[:, None]
+    span = span[:, None]
     place = (
         (1 + 2 * s) * (1 - s) ** 2 * first.place
         + s * (1 - s) ** 2 * span * first.velocity
@@ -171,25 +173,29 @@ def _with_jumps(left: Keys, right: Keys, samples: np.ndarray) -> Keys:
 def _fitted(keys: Keys, times: np.ndarray, breaks: list[int], radius: float) -> np.ndarray:
     """The indices of the keys to keep: `breaks`, what follows each, and as many more as the tolerances need."""
     kept = {0, len(keys) - 1, *breaks, *(index + 1 for index in breaks)}
-    edges = sorted(kept)
-    open_spans = [(low, high) for low, high in pairwise(edges) if high - low > 1]
-    while open_spans:
-        low, high = open_spans.pop()
-        if _within_tolerance(keys, times, low, high, radius):
-            continue
+    spans = np.array(list(pairwise(sorted(kept)))).reshape(-1, 2)
+    spans = spans[np.diff(spans)[:, 0] > 1]
+    while len(spans):
+        low, high = spans[_out_of_tolerance(keys, times, spans, radius)].T
         middle = (low + high) // 2
-        kept.add(middle)
-        open_spans += [(a, b) for a, b in ((low, middle), (middle, high)) if b - a > 1]
+        kept.update(middle.tolist())
+        spans = np.concatenate([np.stack([low, middle], axis=1), np.stack([middle, high], axis=1)])
+        spans = spans[np.diff(spans)[:, 0] > 1]
     return np.array(sorted(kept))
 
 
-def _within_tolerance(keys: Keys, times: np.ndarray, low: int, high: int, radius: float) -> bool:
-    inner = keys.chosen(slice(low + 1, high))
-    place, orientation = interpolate(keys.chosen([low]), keys.chosen([high]), times, times[inner.sample])
-    if np.abs(place - inner.place).max() > PLACE_TOLERANCE * radius:
-        return False
-    agreement = np.abs(np.einsum("ni,ni->n", orientation, inner.orientation))
-    return bool((agreement > np.cos(TURN_TOLERANCE / 2)).all())
+def _out_of_tolerance(keys: Keys, times: np.ndarray, spans: np.ndarray, radius: float) -> np.ndarray:
+    """Whether interpolation between the keys (low, high) of each span (n, 2) misses a state between, (n,)."""
+    counts = np.diff(spans)[:, 0] - 1
+    span = np.repeat(np.arange(len(spans)), counts)
+    inner = spans[span, 0] + 1 + np.arange(len(span)) - (np.cumsum(counts) - counts)[span]
+    exact = keys.chosen(inner)
+    ends = keys.chosen(spans[span, 0]), keys.chosen(spans[span, 1])
+    place, orientation = interpolate(*ends, times, times[exact.sample])
+    agreement = np.abs(np.einsum("ni,ni->n", orientation, exact.orientation))
+    wrong = np.abs(place - exact.place).max(axis=1) > PLACE_TOLERANCE * radius
+    wrong |= agreement < np.cos(TURN_TOLERANCE / 2)
+    return np.bincount(span, wrong, minlength=len(spans)) > 0
 
 
 # -- quaternions (n, 4), (w, x, y, z), and rotation vectors (n, 3) [rad] --------------------------------------
