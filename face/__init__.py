@@ -79,7 +79,7 @@ _ROOM_OF_NAME = {
         ),
         "simulator",
     ),
-    **dict.fromkeys(("DisplayError", "render", "view"), "viewer"),
+    **dict.fromkeys(("DisplayError", "VideoError", "player_html", "render", "view"), "viewer"),
 }
 _ROOMS = ("bodies", "demos", "impact_laws", "simulator", "viewer")
 

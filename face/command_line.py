@@ -27,7 +27,6 @@ DONE, ENDED_BADLY, BAD_INPUT = 0, 1, 2
 _DROP_RESTITUTION = 0.4  # of dropped meshes, under laws that honour restitution
 _DROP_LAW = "anitescu-potra"
 _DROP_DURATION = 10.0  # s
-_PICTURE_ENDINGS_TO_COME = (".mp4", ".gif", ".glb", ".html")
 
 
 class BadInput(Exception):
@@ -73,7 +72,7 @@ examples:
   carom demo                       list the built-in scenes
   carom demo rocking-block         run one of them
   carom view drop.h5               replay a recording
-  carom render drop.h5 --out a.png draw its end without a display
+  carom render drop.h5 --out a.mp4 make a video of it, or .png, .gif, .glb, .html
 
 exit status: 0 done, 1 a run that ended badly, 2 bad input.
 Every command has --help.""",
@@ -151,17 +150,51 @@ they print tables, take no law or duration, and may write a file, which --out na
         commands,
         "render",
         _render,
-        "draw a picture of a recording, without a display",
-        "Draw a recording at one moment, or six of its moments in one picture. The ending of FILE decides\n"
-        "the format: .png.",
+        "write pictures, a video, a glTF scene or a web page, without a display",
+        """\
+Show a recording in a file. The ending of FILE decides what is written:
+
+  .png     one picture, of the end or of --time; six moments with --strip
+  FOLDER/  a picture for every frame: frame_00000.png, ...; or a name with a number in it: f_%04d.png
+  .mp4     a video, with the program ffmpeg or pip install "carom[video]"
+  .gif     an animated picture, with ffmpeg or pip install "carom[video]"
+  .glb     a glTF scene with animation, for Blender and other programs
+  .html    the replay as one page that needs no server and no network; several recordings lie over each other
+
+Frame k shows exactly the simulated time --from + k * --speed / --fps.""",
         "examples:\n  carom render drop.h5 --out end.png\n  carom render drop.h5 --time 0.25 --out fall.png\n"
-        "  carom render drop.h5 --strip --out strip.png",
+        "  carom render drop.h5 --strip --out strip.png\n"
+        "  carom render drop.h5 --speed 0.1 --from 0.2 --to 0.4 --out slow.mp4\n"
+        "  carom render drop.h5 --fps 20 --size 480x270 --out drop.gif\n"
+        "  carom render drop.h5 --fps 30 --out frames/\n"
+        "  carom render one_law.h5 other_law.h5 --out both.html",
     )
-    render.add_argument("run", metavar="RUN", help="a recording, such as drop.h5")
-    render.add_argument("--out", required=True, metavar="FILE", help="the picture to write")
+    render.add_argument(
+        "runs", nargs="+", metavar="RUN", help="a recording, such as drop.h5; several for .html"
+    )
+    render.add_argument("--out", required=True, metavar="FILE", help="the file to write")
     which = render.add_mutually_exclusive_group()
-    which.add_argument("--time", type=_finite, metavar="S", help="the moment [s]; default the end")
+    which.add_argument(
+        "--time", type=_finite, metavar="S", help="the moment of one picture [s]; default the end"
+    )
     which.add_argument("--strip", action="store_true", help="six moments in one picture")
+    render.add_argument(
+        "--from", dest="start", type=_finite, metavar="S", help="first moment [s]; default the start"
+    )
+    render.add_argument(
+        "--to", dest="end", type=_finite, metavar="S", help="last moment [s]; default the end"
+    )
+    render.add_argument(
+        "--speed",
+        type=_positive,
+        metavar="X",
+        help="simulated seconds for one second of watching; default 1, slower for runs under a second and "
+        "faster for those over a minute",
+    )
+    render.add_argument(
+        "--fps", type=_count, metavar="N", help="frames for one second of watching; default 60, of a GIF 25"
+    )
+    render.add_argument("--size", type=_size, metavar="WxH", help="pixels; default 1280x720")
 
     info = _command(
         commands,
@@ -212,6 +245,19 @@ def _positive(text: str) -> float:
     if not value > 0.0:
         raise argparse.ArgumentTypeError(f"expected a number greater than 0, got {text!r}")
     return value
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"expected a whole number greater than 0, got {text!r}")
+    return int(text)
+
+
+def _size(text: str) -> tuple[int, int]:
+    width, cross, height = text.lower().partition("x")
+    if not (cross and width.isdecimal() and height.isdecimal()):
+        raise argparse.ArgumentTypeError(f"expected WIDTHxHEIGHT in pixels, such as 1280x720, got {text!r}")
+    return int(width), int(height)
 
 
 def _seed(text: str) -> int:
@@ -329,30 +375,30 @@ def _view(options: argparse.Namespace) -> int:
 
 
 def _render(options: argparse.Namespace) -> int:
-    ending = Path(options.out).suffix.lower()
-    if ending in _PICTURE_ENDINGS_TO_COME:
-        raise BadInput(f"--out {options.out}: {ending} cannot be written yet, only .png")
-    if ending != ".png":
-        raise BadInput(f"--out {options.out}: expected an ending .png, got {ending or 'none'}")
-    trajectory = _load(options.run)
-    out = _writable(options.out)
-    if options.time is not None and not trajectory.start_time <= options.time <= trajectory.end_time:
-        raise BadInput(
-            f"--time: expected within {trajectory.start_time:g} to {trajectory.end_time:g} s, "
-            f"where the run is, got {options.time:g}"
-        )
-    from .viewer import DisplayError, render, render_strip
+    from .viewer import DisplayError, VideoError, render, render_strip
 
+    trajectories = [_load(run) for run in options.runs]
+    names = ("time", "size", "fps", "start", "end", "speed")
+    given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     try:
         if options.strip:
-            render_strip(trajectory, out)
+            if given or len(trajectories) > 1:
+                raise BadInput("--strip draws six moments of one recording and takes no other option")
+            out = render_strip(trajectories[0], options.out)
         else:
-            render(trajectory, out, time=options.time)
-    except DisplayError as error:
-        return _complain(str(error), ENDED_BADLY)
+            labels = [Path(run).stem for run in options.runs]
+            out = render(
+                trajectories if len(trajectories) > 1 else trajectories[0],
+                options.out,
+                labels=labels,
+                progress=True,
+                **given,
+            )
+    except (ValueError, DisplayError, VideoError) as error:
+        raise BadInput(f"--out {options.out}: {error}") from None
     except OSError as error:
-        raise BadInput(f"--out {out}: cannot be written ({error.strerror or error})") from None
-    _say(f"Picture: {out}")
+        raise BadInput(f"--out {options.out}: cannot be written ({error.strerror or error})") from None
+    _say(f"Written: {out}")
     return DONE
 
 

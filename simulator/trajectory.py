@@ -282,6 +282,12 @@ class Trajectory:
 
         return save(self, path)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the replay."""
+        from ..notebook import trajectory_html
+
+        return trajectory_html(self)
+
     @classmethod
     def load(cls, path: "str | os.PathLike") -> "Trajectory":
         """Read a recording; FileFormatError with one sentence for anything that is not one."""

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,14 @@ def test_package_list_equals_the_folders_that_hold_python_files():
     assert mapped - empty == folders
     for package, folder in table["package-dir"].items():
         assert (ROOT / folder).is_dir(), f"{package} is mapped to {folder}, which does not exist"
+
+
+def test_every_data_file_of_a_room_is_installed():
+    data = setuptools_table()["package-data"]
+    for room in ROOMS:
+        found = {path.name for path in (ROOT / room).iterdir() if path.is_file() and path.suffix != ".py"}
+        listed = data.get(f"carom.{room}", [])
+        assert found == {name for name in found if any(fnmatch(name, pattern) for pattern in listed)}
 
 
 def test_every_link_resolves_inside_the_project():

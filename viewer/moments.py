@@ -1,6 +1,8 @@
 """Which moments of a motion a strip of pictures shows, and what is written on them."""
 
 import math
+from bisect import bisect_left
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,19 +45,29 @@ def _distance(time: float, times: list[float]) -> float:
 
 def label_moment(trajectory: Any, time: float) -> Moment:
     """Label a time [s] with the impact that happens then or was the last before, or as start or end."""
+    return label_moments(trajectory, [time])[0]
+
+
+def label_moments(trajectory: Any, times: Iterable[float]) -> list[Moment]:
+    """Label each of several times [s] as `label_moment` does."""
     start, end = float(trajectory.start_time), float(trajectory.end_time)
-    words = [time_text(time, time_decimals(end - start))]
     numbers = impact_numbers(trajectory)
-    before = [number for impact, number in numbers.items() if impact < time]
-    if time in numbers:
-        words.append(f"impact {numbers[time]}")
-    elif time == start:
-        words.append("start")
-    elif time == end:
-        words.append("end")
-    elif before:
-        words.append(f"after impact {before[-1]}")
-    return Moment(time, "   ".join(words))
+    impacts = sorted(numbers)
+    decimals = time_decimals(end - start)
+    moments = []
+    for time in times:
+        words = [time_text(time, decimals)]
+        before = bisect_left(impacts, time)
+        if time in numbers:
+            words.append(f"impact {numbers[time]}")
+        elif time == start:
+            words.append("start")
+        elif time == end:
+            words.append("end")
+        elif before:
+            words.append(f"after impact {numbers[impacts[before - 1]]}")
+        moments.append(Moment(time, "   ".join(words)))
+    return moments
 
 
 def impact_numbers(trajectory: Any) -> dict[float, int]:

@@ -2,6 +2,7 @@
 
 import math
 import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,13 @@ def render_strip(
 
 def draw_pictures(trajectory: Any, moments: list[Moment], size: tuple[int, int]) -> list[np.ndarray]:
     """Draw moments of a trajectory from one camera, as (height, width, 3) uint8 pixels each."""
+    return list(stream_pictures(trajectory, moments, size))
+
+
+def stream_pictures(
+    trajectory: Any, moments: Iterable[Moment], size: tuple[int, int], *, linger: float = 0.0
+) -> Iterator[np.ndarray]:
+    """Draw as `draw_pictures`, one picture at a time; impulses of the last `linger` seconds are shown."""
     window = offscreen_window()
     from .overlay import Overlay
     from .renderer import Renderer
@@ -57,10 +65,9 @@ def draw_pictures(trajectory: Any, moments: list[Moment], size: tuple[int, int])
     camera = stage.camera(width / height)
     renderer = Renderer(stage, size)
     text_size = max(8.0, 0.019 * min(height, 1.2 * width))
-    pictures = []
     try:
         for moment in moments:
-            renderer.draw(camera, moment.time)
+            renderer.draw(camera, moment.time, linger=linger)
             overlay = Overlay(window, size)
             line = height - 2.2 * text_size
             overlay.text(moment.label, 2 * text_size, line, size=text_size, paper=True)
@@ -70,10 +77,9 @@ def draw_pictures(trajectory: Any, moments: list[Moment], size: tuple[int, int])
                     tile, width - 2 * text_size, line, size=0.8 * text_size, anchor="right", paper=True
                 )
             overlay.draw()
-            pictures.append(renderer.read())
+            yield renderer.read()
     finally:
         renderer.close()
-    return pictures
 
 
 def check_size(size: Any) -> tuple[int, int]:

@@ -7,19 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
+from .files import check_writable, whole_file
+
 
 def check_picture_path(path: str | os.PathLike[str]) -> Path:
     """Return the path of a picture to write, or raise before any work is done for it."""
     path = Path(path)
     if path.suffix.lower() != ".png":
         raise ValueError(f"path must end in .png, got {str(path)!r}")
-    if path.is_dir():
-        raise IsADirectoryError(f"path must name a picture, but {str(path)!r} is a folder")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"the folder of {str(path)!r} does not exist")
-    if not os.access(path.parent, os.W_OK):
-        raise PermissionError(f"the folder of {str(path)!r} cannot be written to")
-    return path
+    return check_writable(path)
 
 
 def encode_png(pixels: np.ndarray) -> bytes:
@@ -42,12 +38,8 @@ def write_png(path: str | os.PathLike[str], pixels: np.ndarray) -> None:
     """Write (height, width, 3) uint8 RGB pixels; the file appears whole or not at all."""
     path = check_picture_path(path)
     content = encode_png(pixels)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
+    with whole_file(path) as unfinished:
         unfinished.write_bytes(content)
-        os.replace(unfinished, path)
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 def _chunk(kind: bytes, content: bytes) -> bytes:

@@ -7,6 +7,7 @@ import h5py
 import numpy as np
 import pytest
 
+import carom
 from carom import command_line, demos
 from carom.command_line import main
 from carom.demos import ComputedDemo, demo_by_name, demo_names, shipped_mesh
@@ -171,8 +172,81 @@ def test_bad_out_is_refused_before_anything_runs(capsys, folder, monkeypatch):
         ["render", "missing.h5", "--out", "a.mp4"],
         ["render", "missing.h5", "--out", "a.txt"],
         ["render", "missing.h5"],
+        ["render", "missing.h5", "--out", "a.gif", "--size", "big"],
+        ["render", "missing.h5", "--out", "a.gif", "--fps", "0"],
+        ["render", "missing.h5", "--out", "a.gif", "--speed", "-1"],
+        ["render", "missing.h5", "--out", "a.gif", "--from", "nan"],
         ["info", str(shipped_mesh())],
     ],
 )
 def test_bad_input_is_one_sentence(capsys, arguments):
     refused(capsys, *arguments)
+
+
+@pytest.fixture
+def recording(folder):
+    """A short recording."""
+    scene = carom.Scene(gravity=(0, 0, -9.81))
+    scene.add(carom.Body(carom.HalfSpace(normal=(0, 0, 1)), fixed=True, name="floor"))
+    scene.add(carom.Body(carom.Sphere(0.1), density=1000.0, position=(0, 0, 0.5), name="ball"))
+    carom.Simulator(scene, carom.SequentialReflection()).run(0.4).save("ball.h5")
+    return folder / "ball.h5"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (
+            ["--out", "a.txt"],
+            "--out a.txt: expected an ending .png, .mp4, .gif, .glb, .html, or a folder, got .txt",
+        ),
+        (["--out", "a"], "got no ending"),
+        (["--out", "a.mp4", "--from", "0.3", "--to", "0.2"], "expected a span within 0 to"),
+        (["--out", "a.html", "--to", "9"], "expected a span within 0 to"),
+        (["--out", "a.png", "--time", "9"], "time must lie between"),
+        (["--out", "a.png", "--fps", "9"], "fps: one picture does not take it"),
+        (["--out", "a.gif", "--fps", "30"], "hundredths of a second"),
+        (["--out", "a.png", "--strip", "--fps", "9"], "--strip draws six moments"),
+        (["--out", "nowhere/a.html"], "the folder of 'nowhere/a.html' does not exist"),
+        (["ball.h5", "--out", "a.glb"], "only a player (.html) shows several runs"),
+    ],
+)
+def test_what_cannot_be_rendered_is_one_sentence(capsys, recording, arguments, words):
+    before = recording.read_bytes()
+    assert words in refused(capsys, "render", "ball.h5", *arguments)
+    assert recording.read_bytes() == before
+
+
+def test_render_without_opengl_or_ffmpeg_is_bad_input(capsys, recording, monkeypatch):
+    monkeypatch.setattr("carom.viewer.video.shutil.which", lambda _: None)
+    monkeypatch.setitem(sys.modules, "av", None)
+    assert "an MP4 needs the program ffmpeg" in refused(capsys, "render", "ball.h5", "--out", "a.mp4")
+
+    def no_opengl(*_, **__):
+        raise DisplayError("OpenGL is not there.")
+
+    monkeypatch.setattr("carom.viewer.video.stream_pictures", no_opengl)
+    assert "OpenGL is not there." in refused(capsys, "render", "ball.h5", "--out", "a_%d.png")
+
+
+def test_damaged_recording_is_one_sentence_and_stays_as_it_is(capsys, recording):
+    content = recording.read_bytes()
+    damaged = content[: len(content) // 2]
+    recording.write_bytes(damaged)
+    for out in ("a.html", "a.glb", "a.mp4"):
+        assert "ball.h5" in refused(capsys, "render", "ball.h5", "--out", out)
+    assert recording.read_bytes() == damaged
+
+
+def test_files_that_need_no_opengl_are_written_from_a_recording(capsys, recording):
+    assert main(["render", "ball.h5", "--out", "ball.glb", "--speed", "0.1"]) == 0
+    assert main(["render", "ball.h5", "ball.h5", "--out", "both.html"]) == 0
+    assert capsys.readouterr().out == "Written: ball.glb\nWritten: both.html\n"
+    assert Path("ball.glb").read_bytes().startswith(b"glTF")
+    assert Path("both.html").read_text().startswith("<!doctype html>")
+
+
+def test_a_notebook_shows_a_trajectory_as_the_player(recording):
+    shown = carom.Trajectory.load(recording)._repr_html_()
+    assert shown.startswith("<iframe srcdoc=")
+    assert "&lt;canvas id=&quot;scene&quot;" in shown

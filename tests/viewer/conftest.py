@@ -39,15 +39,35 @@ def needs_gl():
     """Skip the test where there is no OpenGL, see pytest_collection_modifyitems."""
 
 
-@pytest.fixture(scope="session")
-def fakes():
-    """The module of fake trajectories."""
-    spec = importlib.util.spec_from_file_location("fake_trajectory", HERE / "fake_trajectory.py")
+def _loaded(name):
+    """A module beside the tests."""
+    spec = importlib.util.spec_from_file_location(name, HERE / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
 @pytest.fixture(scope="session")
+def fakes():
+    """The module of fake trajectories."""
+    return _loaded("fake_trajectory")
+
+
+@pytest.fixture(scope="session")
 def fresh_python():
     return run_python
+
+
+@pytest.fixture(scope="session")
+def balls():
+    """The class of closed-form bouncing balls."""
+    return _loaded("bouncing_balls").BouncingBalls
+
+
+@pytest.fixture(scope="session")
+def browsers():
+    """The module that drives a headless browser; skips where there is none."""
+    module = _loaded("browser")
+    if module.find_browser() is None:
+        pytest.skip(f"no browser: none of {', '.join(module.PROGRAMS)}")
+    return module

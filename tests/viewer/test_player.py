@@ -1,0 +1,322 @@
+"""The web player, opened from a file in a real browser without a display, a server or a network."""
+
+import base64
+import gzip
+import html
+import io
+import re
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from carom.viewer import player_frame, player_html, render
+
+SIZE = (1000, 640)
+READY = "globalThis.caromPlayer && caromPlayer.framesDrawn > 0"
+
+
+def pixels(page):
+    """What the page shows, (height, width, 3)."""
+    return np.asarray(Image.open(io.BytesIO(page.screenshot())).convert("RGB")).astype(int)
+
+
+@pytest.fixture(scope="module")
+def browser(browsers, tmp_path_factory):
+    with browsers.Browser(tmp_path_factory.mktemp("profile"), SIZE) as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def three_balls(balls, tmp_path_factory):
+    run = balls(3)
+    return run, render(run, tmp_path_factory.mktemp("page") / "balls.html", speed=0.5)
+
+
+@pytest.fixture
+def page(browser, three_balls):
+    """The player of three balls, freshly opened."""
+    browser.requests.clear()
+    browser.errors.clear()
+    browser.open(three_balls[1].as_uri(), READY)
+    yield browser
+    assert browser.errors == []
+
+
+def settled(page, expression):
+    """The value of an expression after the next picture."""
+    page.ask("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    return page.ask(expression)
+
+
+def test_it_asks_for_nothing_but_itself(page, three_balls):
+    assert page.requests == [three_balls[1].as_uri()]
+    content = three_balls[1].read_text()
+    assert not re.search(r"""(src|href)=(?!["']data:)|https?://|@import|fetch\(""", content)
+
+
+def test_the_picture_shows_floor_sky_and_coloured_balls(page):
+    shown = pixels(page)
+    redness = shown[..., 0] - shown[..., 1]
+    assert (redness > 60).sum() > 300
+    assert shown[100:500, 200:800].std() > 8
+
+
+def test_it_plays_pauses_and_stops_at_the_end(page):
+    before = pixels(page)
+    page.press(" ")
+    page.wait("caromPlayer.time > 0.1")
+    assert page.ask("caromPlayer.playing")
+    page.press(" ")
+    time = page.ask("caromPlayer.time")
+    assert settled(page, "caromPlayer.time") == time
+    assert np.abs(pixels(page) - before).max() > 60
+    page.press("End")
+    assert page.ask("caromPlayer.time") == page.ask("caromPlayer.data.end")
+    page.press(" ")  # from the end it starts over
+    assert page.ask("caromPlayer.playing && caromPlayer.time < 1")
+
+
+def test_the_timeline_scrubs(page):
+    box = page.ask("(({x, y, width, height}) => [x, y, width, height])(timeline.getBoundingClientRect())")
+    x, y, width, height = box
+    middle = y + height / 2
+    page.drag((x + width * 0.1, middle), (x + width * 0.5, middle))
+    assert page.ask("caromPlayer.time") == pytest.approx(1.0, abs=0.01)
+    page.click(x + width * 0.25, middle)
+    assert page.ask("caromPlayer.time") == pytest.approx(0.5, abs=0.02)
+    assert settled(page, "document.getElementById('time').textContent").startswith("t = 0.")
+
+
+def test_marks_of_all_events_are_on_the_timeline(page, three_balls):
+    colour = "[0xf0, 0x7d, 0x32]"
+    columns = page.ask(f"""(() => {{
+      const [w, h] = [timeline.width, timeline.height];
+      const all = timeline.getContext('2d').getImageData(0, 0, w, h).data;
+      const found = new Set();
+      for (let x = 0; x < w; x++) for (let y = 0; y < h; y++)
+        if ({colour}.every((value, k) => Math.abs(all[4 * (y * w + x) + k] - value) < 3)) found.add(x);
+      return [...found];
+    }})()""")
+    run = three_balls[0]
+    places = page.ask("caromPlayer.current.events.map((event) => caromPlayer.panels.placeOf(event.time))")
+    assert len(places) == len(run.events)
+    assert all(min(abs(place - column) for column in columns) <= 2 for place in places)
+    assert f"{len(run.events)} impact" in page.ask("legend.textContent")
+
+
+def test_brackets_step_from_impact_to_impact(page, three_balls):
+    times = [event.time for event in three_balls[0].events]
+    for time in times[:3]:
+        page.press("]")
+        assert page.ask("caromPlayer.time") == time
+    page.press("[")
+    assert page.ask("caromPlayer.time") == times[1]
+    page.press("Home")
+    page.press("[")
+    assert page.ask("caromPlayer.time") == 0
+
+
+def test_inside_an_impact_time_stands_still_and_impulses_grow(page, three_balls):
+    event = three_balls[0].events[0]
+    page.press("]")
+    assert settled(page, "impact.hidden") is False
+    assert "restitution ends" in page.ask("impact.textContent")
+    labels, impulses, velocities = [], [], []
+    for _ in range(3):  # past the end it starts over, before the impact
+        page.press("ArrowDown")
+        page.wait("caromPlayer.stage === caromPlayer.goal")
+        assert page.ask("caromPlayer.time") == event.time
+        labels.append(settled(page, "impact.querySelector('.stage').textContent"))
+        impulses.append(page.ask("caromPlayer.current.impulse(caromPlayer.event, 0, caromPlayer.stage)"))
+        velocities.append(
+            page.ask("caromPlayer.current.contactVelocity(caromPlayer.event, 0, caromPlayer.stage)")
+        )
+    assert [label.split(": ")[1] for label in labels] == [
+        "before impact",
+        "compression ends",
+        "restitution ends",
+    ]
+    scale = np.abs(event.outcome.path.impulse).max()
+    np.testing.assert_allclose(impulses, event.outcome.path.impulse, atol=1e-4 * scale)
+    np.testing.assert_allclose(velocities, event.outcome.path.velocity, atol=1e-4 * scale)
+    page.press("ArrowUp")
+    page.wait("caromPlayer.stage === 1")
+    page.press("Enter")  # plays it
+    page.wait("caromPlayer.stage > 0.1 && caromPlayer.stage < 2")
+    page.wait("caromPlayer.stage === 2")
+
+
+def test_arrows_of_the_impulse_are_seen(page):
+    page.press("]")
+    settled(page, "1")
+    complete = pixels(page)
+    page.press("ArrowDown")
+    page.wait("caromPlayer.stage === 0")
+    settled(page, "1")
+    assert np.abs(complete - pixels(page))[80:500, :600].max() > 60
+
+
+def test_motion_in_the_page_is_the_motion_of_the_run(page, three_balls):
+    run = three_balls[0]
+    first = run.events[0].time
+    for time in (0.0, first - 1e-6, first, first + 1e-6, 0.77, 1.9):
+        for number in range(3):
+            pose = page.ask(f"caromPlayer.current.pose(caromPlayer.current.shown[{number}], {float(time)!r})")
+            place = np.array(pose["place"]) * page.ask("caromPlayer.data.scale") + page.ask(
+                "caromPlayer.data.centre"
+            )
+            exact = run.sample(time)
+            np.testing.assert_allclose(place, exact.position[number + 1], atol=3e-5)
+            assert abs(np.dot(pose["orientation"], exact.orientation[number + 1])) > 1 - 1e-6
+
+
+def test_nothing_is_smoothed_through_an_impact(page, three_balls):
+    """On both sides of a bounce the speed is that of free flight, however near it is looked at."""
+    event = three_balls[0].events[0]
+    ball = int(event.contacts.bodies[0, 0]) - 1
+    speed = abs(event.problem.u[0])
+
+    def height(time):
+        up = page.ask(
+            f"caromPlayer.current.pose(caromPlayer.current.shown[{ball}], {float(time)!r}).place[2]"
+        )
+        return up * page.ask("caromPlayer.data.scale")
+
+    step = 1e-3
+    before = (height(event.time) - height(event.time - step)) / step
+    after = (height(event.time + step) - height(event.time)) / step
+    np.testing.assert_allclose([before, after], [-speed, speed], atol=0.02)
+
+
+def test_mouse_orbits_pans_zooms_and_picks(page):
+    camera = "[caromPlayer.camera.azimuth, caromPlayer.camera.distance, ...caromPlayer.camera.target]"
+    start = np.array(page.ask(camera))
+    page.drag((400, 300), (480, 320))
+    orbited = np.array(page.ask(camera))
+    assert orbited[0] != start[0]
+    np.testing.assert_array_equal(orbited[1:], start[1:])
+    page.drag((400, 300), (480, 320), "right")
+    panned = np.array(page.ask(camera))
+    assert np.abs(panned[2:] - orbited[2:]).max() > 0.01
+    page.scroll(400, 300, -120)
+    page.wait(f"caromPlayer.camera.distance < {float(panned[1])!r}")
+    page.press("f")
+    where = page.ask("""(() => { const p = caromPlayer; const m = p.camera.matrix(p.aspect);
+      const at = [...p.current.pose(p.current.shown[1], p.time).place, 1];
+      const clip = [0, 1, 2, 3].map((row) => at.reduce((sum, x, k) => sum + m[4 * k + row] * x, 0));
+      const [width, height] = [p.canvas.clientWidth, p.canvas.clientHeight];
+      return [(1 + clip[0] / clip[3]) / 2 * width, (1 - clip[1] / clip[3]) / 2 * height]; })()""")
+    page.click(*where)
+    assert settled(page, "document.getElementById('body').textContent").startswith("ball 1")
+    page.press("g")
+    page.press("End")
+    place = "caromPlayer.current.pose(caromPlayer.current.shown[1], caromPlayer.time).place"
+    target, place = settled(page, f"[caromPlayer.camera.target, {place}]")
+    np.testing.assert_allclose(target, place, atol=1e-12)
+
+
+def test_light_and_dark_and_help(page):
+    dark = page.ask("caromPlayer.night")
+    one = pixels(page).mean()
+    page.press("b")
+    settled(page, "1")
+    other = pixels(page).mean()
+    assert (other > one + 40) if dark else (other < one - 40)
+    assert "impact" in page.ask("keys.textContent")  # on screen from the start
+    page.press("h")
+    text = page.ask("help.hidden ? '' : help.textContent")
+    assert all(word in text for word in ("orbit", "impulse path", "friction cones", "light or dark"))
+
+
+def test_nothing_is_drawn_while_nothing_changes(page):
+    settled(page, "1")
+    drawn = page.ask("caromPlayer.framesDrawn")
+    page.ask("new Promise((done) => setTimeout(done, 300))")
+    assert page.ask("caromPlayer.framesDrawn") == drawn
+
+
+def test_several_runs_lie_over_each_other_and_one_can_be_picked(balls, browser, tmp_path):
+    runs = [balls(2), balls(3, end_time=1.0)]
+    browser.errors.clear()
+    path = render(runs, tmp_path / "both.html", labels=["long", "short <b>"])
+    browser.open(path.as_uri(), READY)
+    assert browser.ask("caromPlayer.overlaid && !runs.hidden")
+    assert browser.ask("[...runs.children].map((one) => one.firstChild.nextSibling.textContent.trim())") == [
+        "long",
+        "short <b>",
+        "all",
+    ]
+    browser.press("End")
+    together = pixels(browser)
+    browser.press("2")
+    assert settled(browser, "[caromPlayer.run, caromPlayer.overlaid]") == [1, False]
+    assert browser.ask("caromPlayer.current.events.length") == len(runs[1].events)
+    assert np.abs(pixels(browser) - together).max() > 40
+    end = browser.ask("caromPlayer.current.pose(caromPlayer.current.shown[2], 2).place")
+    assert end == browser.ask(
+        "caromPlayer.current.pose(caromPlayer.current.shown[2], 1).place"
+    )  # it has ended
+    browser.press("0")
+    assert browser.ask("caromPlayer.overlaid")
+    assert browser.errors == []
+
+
+def test_it_works_in_the_frame_of_a_notebook(balls, browser, tmp_path):
+    path = tmp_path / "notebook.html"
+    frame = player_frame(balls(2), height=400)
+    path.write_text(f"<!doctype html><body><div style='display:none'>{frame}</div></body>")
+    browser.errors.clear()
+    browser.open(path.as_uri())
+    browser.ask("new Promise((done) => setTimeout(done, 1000))")
+    browser.ask("document.querySelector('div').style.display = 'block'")  # cells may be hidden at first
+    for _ in range(40):  # the page around it cannot tell when the player is ready
+        browser.ask("new Promise((done) => setTimeout(done, 250))")
+        shown = pixels(browser)[20:300, 50:900]
+        if ((shown[..., 0] - shown[..., 1]) > 60).sum() > 50:
+            break
+    else:
+        pytest.fail("no ball was drawn")
+    assert shown.std() > 8
+    assert browser.errors == []
+
+
+def test_a_page_without_its_data_says_so(browser, three_balls, tmp_path):
+    path = tmp_path / "broken.html"
+    path.write_text(re.sub(r'(id="data">)[^<]*', r"\1AAAA", three_balls[1].read_text()))
+    browser.open(path.as_uri(), "!document.getElementById('message').hidden")
+    text = browser.ask("document.getElementById('message').textContent")
+    assert text == "The recording in this page is damaged: it cannot be unpacked."
+
+
+# -- without a browser ---------------------------------------------------------------------------------------
+
+
+def test_fifty_bodies_and_six_hundred_frames_stay_under_a_megabyte(balls):
+    page = player_html(balls(50, end_time=10.0))
+    assert len(page) < 1_000_000
+
+
+def test_equal_runs_are_equal_pages(balls):
+    assert player_html(balls(2)) == player_html(balls(2))
+
+
+def test_the_data_of_a_page_is_complete(balls):
+    run = balls(2)
+    data = re.search(r'id="data">([^<]*)<', player_html(run, start=0.5, end=1.5))[1]
+    content = gzip.decompress(base64.b64decode(data))
+    for event in run.events:
+        assert (np.float64(event.time).tobytes() in content) == (0.5 <= event.time <= 1.5)
+
+
+def test_titles_cannot_break_the_page(balls):
+    page = player_html(balls(1), title="</title><script>alert(1)</script>")
+    assert "<script>alert" not in page
+    assert html.escape("</title><script>") in page
+
+
+def test_labels_are_one_for_each_run(balls):
+    with pytest.raises(ValueError, match="labels: expected one for each of 2 trajectories, got 1"):
+        player_html([balls(1), balls(1)], labels=["one"])
+    with pytest.raises(ValueError, match="at least one"):
+        player_html([])

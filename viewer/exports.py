@@ -1,0 +1,161 @@
+"""One call for every file that shows a trajectory: its ending decides what is written."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from . import pictures
+from .files import check_writable
+from .gltf import write_glb
+from .html_player import write_player
+from .pictures import check_size
+from .video import FRAME_NUMBER, frame_times, numbered, write_sequence, write_video
+
+DEFAULT_SIZE = (1280, 720)
+DEFAULT_FPS = {".mp4": 60, ".gif": 25, ".png": 60, ".glb": 60}
+ENDINGS = (".png", ".mp4", ".gif", ".glb", ".html")
+SPAN = {"start", "end", "speed"}
+OPTIONS = {
+    "picture": {"time", "size"},
+    "sequence": {"size", "fps"} | SPAN,
+    ".mp4": {"size", "fps"} | SPAN,
+    ".gif": {"size", "fps"} | SPAN,
+    ".glb": {"fps"} | SPAN,
+    ".html": SPAN,
+}
+FRAME_NAME = "frame_%05d.png"
+
+
+def render(
+    trajectory: Any,
+    path: str | os.PathLike[str],
+    *,
+    time: float | None = None,
+    size: tuple[int, int] | None = None,
+    fps: int | None = None,
+    start: float | None = None,
+    end: float | None = None,
+    speed: float | None = None,
+    labels: Sequence[str] | None = None,
+    progress: bool = False,
+) -> Path:
+    """Draw a trajectory without a display; the ending of the path decides what is written. Return the path.
+
+    .png : one picture at `time` [s], by default the end; a folder, or a name with %d or %04d in it: a
+        sequence of pictures, a frame each
+    .mp4, .gif : a video
+    .glb : a glTF scene with animation, for Blender and other programs
+    .html : the player, one file that needs no server and no network; several trajectories, given as a
+        sequence, are laid over each other under their `labels`
+    size : (width, height) in pixels, by default 1280 x 720
+    fps : frames for a second of watching
+    start, end : the span [s] that is shown, by default all of it
+    speed : simulated seconds for a second of watching, by default as in the window
+    progress : show a bar on a terminal when it takes long
+
+    Raises ValueError for options that do not fit, OSError where the file cannot be written, DisplayError
+    without OpenGL, and VideoError without a program that writes videos.
+    """
+    given = {"time": time, "size": size, "fps": fps, "start": start, "end": end, "speed": speed}
+    kind, target = _kind_of_file(path)
+    _check_options(kind, {name for name, value in given.items() if value is not None})
+    runs = list(trajectory) if isinstance(trajectory, Sequence) else [trajectory]
+    if len(runs) != 1 and kind != ".html":
+        raise ValueError(
+            f"only a player (.html) shows several runs at once, got {len(runs)} for {target.name}"
+        )
+    if kind == "picture":
+        return pictures.render(runs[0], target, time=time, size=size or DEFAULT_SIZE)
+    begin, finish = _span(runs, start, end)
+    if speed is not None and not 0 < speed < float("inf"):
+        raise ValueError(f"speed: expected a number greater than 0, got {speed!r}")
+    if kind == ".html":
+        write_player(
+            runs,
+            check_writable(target),
+            labels=labels,
+            start=begin,
+            end=finish,
+            speed=speed,
+            progress=progress,
+        )
+        return target
+    fps = _check_fps(DEFAULT_FPS[target.suffix.lower()] if fps is None else fps)
+    times = frame_times(begin, finish, fps, speed)
+    pixels = check_size(size or DEFAULT_SIZE)
+    if kind == ".glb":
+        write_glb(runs[0], check_writable(target), times, fps=fps, progress=progress)
+    elif kind == "sequence":
+        pattern = _prepared_sequence(target)
+        write_sequence(runs[0], pattern, times, size=pixels, fps=fps, progress=progress)
+    else:
+        write_video(
+            runs[0],
+            check_writable(target),
+            times,
+            size=pixels,
+            fps=fps,
+            progress=progress,
+        )
+    return target
+
+
+def _kind_of_file(path: str | os.PathLike[str]) -> tuple[str, Path]:
+    """What is written for a path, a key of OPTIONS, and the path; of a folder, the pattern of its frames."""
+    text, target = os.fspath(path), Path(path)
+    if target.is_dir() or text.endswith(("/", os.sep)):
+        return "sequence", target / FRAME_NAME
+    ending = target.suffix.lower()
+    if ending not in ENDINGS:
+        raise ValueError(f"expected an ending {', '.join(ENDINGS)}, or a folder, got {ending or 'no ending'}")
+    if ending == ".png":
+        return ("sequence" if FRAME_NUMBER.search(target.name) else "picture"), target
+    return ending, target
+
+
+def _check_options(kind: str, given: set[str]) -> None:
+    wrong = sorted(given - OPTIONS[kind])
+    if wrong:
+        named = {"picture": "one picture", "sequence": "a sequence of pictures"}.get(kind, f"a {kind} file")
+        raise ValueError(f"{wrong[0]}: {named} does not take it, but {', '.join(sorted(OPTIONS[kind]))}")
+
+
+def _check_fps(fps: Any) -> int:
+    if not isinstance(fps, int) or not 1 <= fps <= 240:
+        raise ValueError(f"fps: expected a whole number from 1 to 240, got {fps!r}")
+    return fps
+
+
+def _span(runs: list[Any], start: float | None, end: float | None) -> tuple[float, float]:
+    """The span [s] to show, within where the runs are."""
+    first = min(float(run.start_time) for run in runs)
+    last = max(float(run.end_time) for run in runs)
+    begin, finish = (first if start is None else float(start)), (last if end is None else float(end))
+    if not first <= begin <= finish <= last:
+        raise ValueError(
+            f"start and end: expected a span within {first:g} to {last:g} s, where the run is, "
+            f"got {begin:g} to {finish:g}"
+        )
+    return begin, finish
+
+
+def _prepared_sequence(pattern: Path) -> Path:
+    """Make the folder of a sequence where it is missing, and refuse one that holds frames already."""
+    folder = pattern.parent
+    if not folder.exists():
+        folder.mkdir()
+    check_writable(numbered(pattern, 0))
+    head, tail = FRAME_NUMBER.split(pattern.name, maxsplit=1)
+    taken = [
+        path.name
+        for path in folder.iterdir()
+        if path.name.startswith(head)
+        and path.name.endswith(tail)
+        and path.name[len(head) : len(path.name) - len(tail)].isdecimal()
+    ]
+    if taken:
+        raise FileExistsError(
+            f"the folder {str(folder)!r} holds frames already, such as {min(taken)}: remove them, or name another"
+        )
+    return pattern

@@ -1,0 +1,326 @@
+"""The player: one HTML file that replays trajectories in a browser, without a server or a network."""
+
+import base64
+import gzip
+import html
+import json
+import math
+import os
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..progress import ProgressBar
+from .files import check_writable, whole_file
+from .keyframes import Keys, motion_keys
+from .stage import Stage
+from .timeline import natural_speed
+
+MOST_STAGES = 48  # of an impulse path that are kept, evenly chosen
+FRAME_HEIGHT = 540  # pixels of the player in a notebook
+INTEGER = 32767
+
+
+def player_html(
+    trajectories: Any,
+    *,
+    labels: Sequence[str] | None = None,
+    start: float | None = None,
+    end: float | None = None,
+    speed: float | None = None,
+    title: str = "carom",
+    progress: bool = False,
+) -> str:
+    """Return the page that replays one trajectory, or several laid over each other.
+
+    labels : a name for each, by default the name of its law
+    start, end : the span [s] that is shown, by default all of it
+    speed : simulated seconds for a second of watching, by default as in the window
+    progress : show a bar on a terminal when it takes long
+    """
+    runs = list(trajectories) if isinstance(trajectories, Sequence) else [trajectories]
+    if not runs:
+        raise ValueError("trajectories: expected at least one")
+    names = [str(run.law_name) for run in runs] if labels is None else [str(label) for label in labels]
+    if len(names) != len(runs):
+        raise ValueError(f"labels: expected one for each of {len(runs)} trajectories, got {len(names)}")
+    begin = min(float(run.start_time) for run in runs) if start is None else start
+    finish = max(float(run.end_time) for run in runs) if end is None else end
+    with ProgressBar(0, len(runs), "sampling") as bar:
+        content = _payload(runs, names, (begin, finish), speed, bar if progress else None)
+    data = base64.b64encode(gzip.compress(content, mtime=0)).decode()
+    page = _part("player.html")
+    for mark, text in (
+        ("<!--title-->", html.escape(title)),
+        ("/*style*/", _part("player.css")),
+        ("/*script*/", _part("player.js")),
+        ("<!--data-->", data),
+    ):
+        page = page.replace(mark, text)
+    return page
+
+
+def write_player(trajectories: Any, path: str | os.PathLike[str], **options: Any) -> Path:
+    """Write the page of `player_html` to a file, which appears whole or not at all; return the path."""
+    path = check_writable(path)
+    page = player_html(trajectories, title=path.stem, **options)
+    with whole_file(path) as unfinished:
+        unfinished.write_text(page, encoding="utf-8")
+    return path
+
+
+def player_frame(trajectories: Any, *, height: int = FRAME_HEIGHT, **options: Any) -> str:
+    """Return the page of `player_html` inside a frame of `height` pixels, as notebooks show it."""
+    page = html.escape(player_html(trajectories, **options))
+    style = f"width:100%;height:{height:d}px;border:0;border-radius:8px"
+    return f'<iframe srcdoc="{page}" sandbox="allow-scripts" allowfullscreen style="{style}"></iframe>'
+
+
+def _part(name: str) -> str:
+    return (files(__package__) / name).read_text(encoding="utf-8")
+
+
+# -- what the page replays -----------------------------------------------------------------------------------
+
+
+class _Columns:
+    """Named arrays one after the other, each at a multiple of 8 bytes, and the words that say where."""
+
+    def __init__(self) -> None:
+        self.index: dict[str, list] = {}
+        self.content = bytearray()
+
+    def add(self, name: str, values: Any, kind: str) -> str:
+        """Append an array of little-endian `kind`, such as "f4"; return its name."""
+        array = np.ascontiguousarray(values, dtype=f"<{kind}").reshape(-1)
+        self.index[name] = [kind, len(self.content), array.size]
+        self.content += array.tobytes()
+        self.content += bytes(-len(self.content) % 8)
+        return name
+
+    def packed(self, words: dict) -> bytes:
+        """The length of the words, the words as JSON, and the arrays."""
+        text = json.dumps(words | {"columns": self.index}, separators=(",", ":")).encode()
+        text += b" " * (-(len(text) + 8) % 8)
+        return len(text).to_bytes(8, "little") + text + bytes(self.content)
+
+
+def _payload(
+    runs: list[Any],
+    names: list[str],
+    span: tuple[float, float],
+    speed: float | None,
+    bar: ProgressBar | None,
+) -> bytes:
+    stages = [Stage(run) for run in runs]
+    lower = np.min([stage.lower for stage in stages], axis=0)
+    upper = np.max([stage.upper for stage in stages], axis=0)
+    centre = (lower + upper) / 2
+    scale = float(np.linalg.norm(upper - lower) / 2) or 1.0
+    columns = _Columns()
+    meshes = _Meshes(columns)
+    words = {
+        "start": span[0],
+        "end": span[1],
+        "speed": natural_speed(span[1] - span[0]) if speed is None else speed,
+        "scale": scale,
+        "tile": stages[0].tile / scale,
+        "tileLength": stages[0].tile,
+        "up": stages[0].up.tolist(),
+        "lower": ((lower - centre) / scale).tolist(),
+        "upper": ((upper - centre) / scale).tolist(),
+        "centre": centre.tolist(),
+        "azimuth": stages[0].camera(16 / 9).azimuth,
+        "shadowReach": max(stage.shadow_reach * stage.scale for stage in stages) / scale,
+        "planes": _planes(stages, centre, scale),
+        "runs": [
+            _run(run, stage, columns, meshes, span, (centre, scale), (number, name), bar)
+            for number, (run, stage, name) in enumerate(zip(runs, stages, names, strict=True))
+        ],
+        "meshes": meshes.words,
+    }
+    return columns.packed(words)
+
+
+def _planes(stages: list[Stage], centre: np.ndarray, scale: float) -> list[dict]:
+    """Every plane once, in stage coordinates."""
+    found: dict[tuple, dict] = {}
+    for stage in stages:
+        for plane in stage.planes:
+            offset = (plane.offset - float(plane.normal @ centre)) / scale
+            key = (*np.round(plane.normal, 9), round(offset, 9))
+            found[key] = {"normal": plane.normal.tolist(), "offset": offset}
+    return list(found.values())
+
+
+class _Meshes:
+    """The meshes of all runs, each once. Spheres are left to the player."""
+
+    def __init__(self, columns: _Columns) -> None:
+        self._columns = columns
+        self._known: dict[bytes, int] = {}
+        self.words: list[dict] = [{"sphere": True}]
+
+    def number(self, mesh: Any, is_sphere: bool) -> int:
+        """The number of a mesh whose radius about its origin is 1."""
+        if is_sphere:
+            return 0
+        key = mesh.positions.tobytes()
+        if key not in self._known:
+            self._known[key] = len(self.words)
+            name = f"mesh{len(self.words)}/"
+            corners = np.concatenate([mesh.positions * INTEGER, mesh.normals * 127], axis=1)
+            corners, indices = np.unique(np.round(corners).astype("i2"), axis=0, return_inverse=True)
+            self._columns.add(name + "places", corners[:, :3], "i2")
+            self._columns.add(name + "normals", corners[:, 3:], "i1")
+            self._columns.add(name + "indices", indices.reshape(-1), "u4")
+            self.words.append({"columns": name})
+        return self._known[key]
+
+
+def _run(
+    run: Any,
+    stage: Stage,
+    columns: _Columns,
+    meshes: _Meshes,
+    span: tuple[float, float],
+    place: tuple[np.ndarray, float],
+    who: tuple[int, str],
+    bar: ProgressBar | None,
+) -> dict:
+    """The words of one run, the number and name `who`; `place` is the middle and size of the common stage."""
+    centre, scale = place
+    number, name = who
+    prefix = f"{number}/"
+    bodies = list(run.scene.bodies)
+    shown = []
+    radius = np.zeros(len(bodies))
+    for part in stage.parts:
+        for body, size, colour in zip(part.bodies.tolist(), part.radius, part.colour, strict=True):
+            is_sphere = type(bodies[body].shape).__name__ == "Sphere"
+            radius[body] = size
+            mesh = meshes.number(part.mesh, is_sphere)
+            colours = np.round(colour, 3).tolist()
+            shown.append({"body": body, "mesh": mesh, "radius": size / scale, "colour": colours})
+    shown.sort(key=lambda one: one["body"])
+    first = min(max(span[0], float(run.start_time)), float(run.end_time))
+    last = max(min(span[1], float(run.end_time)), first)
+    show = None if bar is None else lambda share: bar.show(number + share)
+    motion = motion_keys(run, first, last, np.where(radius > 0, radius, math.inf), show)
+    columns.add(prefix + "times", motion.times, "f8")
+    chosen = [motion.bodies[one["body"]] for one in shown]
+    for one, keys in zip(shown, chosen, strict=True):
+        one["keys"] = len(keys)
+        one["speed"] = float(np.abs(keys.velocity).max(initial=1e-300)) / scale
+        one["rate"] = float(np.abs(keys.spin).max(initial=1e-300))
+    _add_keys(columns, prefix, shown, chosen, centre, scale)
+    return {
+        "label": name,
+        "law": str(run.law_name),
+        "columns": prefix,
+        "start": first,
+        "end": last,
+        "shown": shown,
+        "bodies": [
+            {
+                "name": str(body.name),
+                "mass": None if body.fixed else float(body.mass),
+                "fixed": bool(body.fixed),
+            }
+            for body in bodies
+        ],
+        **_events(run, prefix, columns, (first, last), centre, scale),
+    }
+
+
+def _add_keys(
+    columns: _Columns, prefix: str, shown: list[dict], keys: list[Keys], centre: np.ndarray, scale: float
+) -> None:
+    """The keys of all shown bodies, one after the other, in stage coordinates."""
+
+    def joined(arrays: list[np.ndarray], width: int) -> np.ndarray:
+        return np.concatenate(arrays) if arrays else np.zeros((0, width))
+
+    columns.add(prefix + "sample", joined([one.sample for one in keys], 1), "u4")
+    columns.add(prefix + "place", joined([(one.place - centre) / scale for one in keys], 3), "f4")
+    orientation = joined([one.orientation for one in keys], 4)
+    columns.add(prefix + "orientation", np.round(orientation * INTEGER), "i2")
+    for name, of_body, values in (
+        ("velocity", "speed", [one.velocity / scale for one in keys]),
+        ("spin", "rate", [one.spin for one in keys]),
+    ):
+        whole = [value / body[of_body] * INTEGER for body, value in zip(shown, values, strict=True)]
+        columns.add(prefix + name, np.round(joined(whole, 3)), "i2")
+
+
+def _events(
+    run: Any, prefix: str, columns: _Columns, span: tuple[float, float], centre: np.ndarray, scale: float
+) -> dict:
+    """The events of a run: when, of which kind, at which contacts, and the impulse path of each impact."""
+    events = [event for event in run.events if span[0] <= event.time <= span[1]]
+    kinds = sorted({str(event.kind) for event in events})
+    labels: dict[str, int] = {}
+    notes: dict[int, str] = {}
+    contacts = [event.contacts for event in events]
+    paths = [_thinned_path(event.outcome) for event in events]
+    for number, event in enumerate(events):
+        if event.note:
+            notes[number] = event.note
+    table = {
+        "event/time": ([event.time for event in events], "f8"),
+        "event/kind": ([kinds.index(str(event.kind)) for event in events], "u1"),
+        "event/contacts": ([len(patch) for patch in contacts], "u4"),
+        "event/stages": ([len(path[2]) for path in paths], "u4"),
+        "event/energy": (
+            [0.0 if event.outcome is None else event.outcome.energy_change for event in events],
+            "f4",
+        ),
+        "event/impulseScale": ([_largest(path[0]) for path in paths], "f4"),
+        "event/velocityScale": ([_largest(path[1]) for path in paths], "f4"),
+        "contact/bodies": (_stacked([patch.bodies for patch in contacts]), "u4"),
+        "contact/point": (_stacked([(patch.point - centre) / scale for patch in contacts]), "f4"),
+        "contact/normal": (_stacked([patch.normal for patch in contacts]), "f4"),
+        "contact/tangent": (_stacked([patch.tangent for patch in contacts]), "f4"),
+        "contact/friction": (
+            _stacked(
+                [
+                    np.zeros(len(patch)) if event.problem is None else event.problem.friction
+                    for event, patch in zip(events, contacts, strict=True)
+                ]
+            ),
+            "f4",
+        ),
+        "path/impulse": (_stacked([_whole(path[0]) for path in paths]), "i2"),
+        "path/velocity": (_stacked([_whole(path[1]) for path in paths]), "i2"),
+        "path/label": ([labels.setdefault(word, len(labels)) for path in paths for word in path[2]], "u4"),
+    }
+    for name, (values, kind) in table.items():
+        columns.add(prefix + name, values, kind)
+    return {"kinds": kinds, "labels": list(labels), "notes": notes}
+
+
+def _thinned_path(outcome: Any) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Impulses and velocities (k, 3 nc) and the labels of a path, at most MOST_STAGES of its stages."""
+    if outcome is None:
+        return np.zeros((0, 0)), np.zeros((0, 0)), []
+    path = outcome.path
+    chosen = np.arange(len(path))
+    if len(path) > MOST_STAGES + 1:
+        chosen = np.unique(np.round(np.linspace(0, len(path) - 1, MOST_STAGES + 1)).astype(int))
+    return path.impulse[chosen], path.velocity[chosen], [path.labels[k] for k in chosen]
+
+
+def _largest(values: np.ndarray) -> float:
+    return float(np.abs(values).max(initial=0.0)) or 1.0
+
+
+def _whole(values: np.ndarray) -> np.ndarray:
+    return np.round(values / _largest(values) * INTEGER).reshape(-1)
+
+
+def _stacked(arrays: list[np.ndarray]) -> np.ndarray:
+    flat = [np.asarray(array, dtype=float).reshape(-1) for array in arrays]
+    return np.concatenate(flat) if flat else np.zeros(0)
