@@ -65,6 +65,7 @@ _ROOM_OF_NAME = {
             "Displacement",
             "Distance",
             "Event",
+            "Integrator",
             "ReplayError",
             "RunStatus",
             "Simulator",

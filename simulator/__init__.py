@@ -2,6 +2,7 @@
 
 from .branches import BranchedRun, BranchNode
 from .event import ContactPatch, Event, EventKind
+from .integrator import Integrator
 from .make_unique import UniqueDesign, contact_problem, make_unique
 from .overlaps import Displacement
 from .queries import Distance, TimeOfImpact, contact_manifold, signed_distance, time_of_impact
@@ -28,6 +29,7 @@ __all__ = [
     "Event",
     "EventKind",
     "GasStatus",
+    "Integrator",
     "LagrangianSystem",
     "ReplayError",
     "RunStatus",

@@ -26,7 +26,6 @@ from ..impact_laws.lcp_kernels import eliminate
 from .joint_kernels import in_basis, joint_basis, joint_row, joint_rows
 from .kernels import cross, dot, rotation_matrix, turned, turned_back
 from .tolerances import (
-    COLLOCATION_ACCURACY,
     FORCE_MARGIN,
     FORCE_RANK,
     SLIP_SPEED,
@@ -706,19 +705,18 @@ def step_powers(nodes, system, mode, applied):
 
 
 @kernel()
-def collocated_step(states, h, integrate, last_terms, system, mode, applied, nodes):
+def collocated_step(states, h, integrate, last_terms, system, mode, applied, accuracy, rest, nodes):
     """Fill nodes (NODES, m, 13) with the collocation solution over a step h; iterations, 0 where it fails.
 
-    Picard iteration of states + h * integrate @ derivative under the forces applied (NODES, 6 m); accepted when
-    the change and the last two Chebyshev coefficients (`last_terms` @ nodes) vanish against the states.
+    Picard iteration of states + h * integrate @ derivative, under the forces applied (NODES, 6 m), from what the
+    nodes are; accepted when the change is at most `accuracy` of the states, and the last two Chebyshev coefficients
+    (`last_terms` @ nodes) at most `rest`.
     """
     m = states.shape[0]
     scale = 1.0
     for k in range(m):
         for i in range(13):
             scale = max(scale, 1.0 + abs(states[k, i]))
-            for node in range(NODES):
-                nodes[node, k, i] = states[k, i]
     D = np.empty((NODES, m, 13))
     previous = np.inf
     iterations = 0
@@ -738,7 +736,7 @@ def collocated_step(states, h, integrate, last_terms, system, mode, applied, nod
                     nodes[node, k, i] = value
         if not np.isfinite(change) or change > max(10.0, 4.0 * previous):
             return 0
-        if change <= COLLOCATION_ACCURACY:
+        if change <= accuracy:
             iterations = iteration + 1
             break
         previous = change
@@ -750,7 +748,7 @@ def collocated_step(states, h, integrate, last_terms, system, mode, applied, nod
                 value = 0.0
                 for j in range(NODES):
                     value += last_terms[term, j] * nodes[j, k, i]
-                if abs(value) > 10.0 * COLLOCATION_ACCURACY * scale:
+                if abs(value) > rest * scale:
                     return 0
     return iterations
 

@@ -19,6 +19,7 @@ from . import contact_kernels, kernels
 from .balance import cone_forces
 from .collision import moving_bodies
 from .event import ContactPatch, EventKind, Feature
+from .integrator import Integrator
 from .joint_kernels import joint_rows
 from .rest import spread_contacts
 from .state import Array, Model, State
@@ -40,7 +41,6 @@ _SHARPER = 1e-4
 _FORCE_ROUNDS = 60
 _GAP_POINTS = 17
 _NODES = contact_kernels.NODES
-_LARGEST_STEP = 0.1
 _SMALLEST_STEP = 1e-10
 _SHORT_STEP = 1e-6  # [s] held slip may turn freely over a step this short
 _EASY_ITERATIONS = 9  # a step that needed no more lets the next one be twice as long
@@ -55,6 +55,7 @@ _CURVES = {
     Feature.FACE: contact_kernels.FACE,
     Feature.RIM: contact_kernels.CIRCLE,
 }
+_DEFAULT = Integrator()
 _PLACES = slice(0, 3), slice(10, 13)  # in the kernels' geometry, of sides P and F
 _DIRECTIONS = (slice(14, 17),), (slice(4, 7), slice(7, 10), slice(18, 21))
 _NO_ENDS, _NO_GEOMETRY = np.zeros((0, 3), dtype=np.int64), np.zeros((0, contact_kernels.GEOMETRY))
@@ -550,8 +551,9 @@ class ContactStep:
 class ContactMotion:
     """Integrates one mode step by step."""
 
-    def __init__(self, mode: ContactMode):
+    def __init__(self, mode: ContactMode, integrator: Integrator = _DEFAULT):
         self.mode = mode
+        self.integrator = integrator
         c = mode.contacts
         self._mode = contact_kernels.Mode(
             c.ends, c.geometry, mode.stick, mode.direction, mode.follows, c.friction, mode.reference
@@ -562,9 +564,10 @@ class ContactMotion:
         c = self.mode.contacts
         return contact_kernels.motion_of_mode(states, c.system, self._mode, c.applied(states, later))
 
-    def step(self, states: Array, span: float, guess: float = _LARGEST_STEP) -> ContactStep:
-        """The longest accurate step of at most `span` and `guess`, cut where the mode ends."""
-        h = min(span, guess, _LARGEST_STEP, self._held_time(states))
+    def step(self, states: Array, span: float, guess: float = math.inf) -> ContactStep:
+        """The longest accurate step of at most `span` and `guess`, or of fixed length, cut where the mode ends."""
+        fixed = self.integrator.fixed_step
+        h = min(span, self._held_time(states), fixed or min(guess, self.integrator.largest_step))
         nodes = np.empty((_NODES, *states.shape))
         while True:
             iterations = self._collocate(states, h, nodes)
@@ -612,7 +615,8 @@ class ContactMotion:
             before = nodes.copy()
             iterations = int(
                 contact_kernels.collocated_step(
-                    states, h, _INTEGRATE, _TAIL, contacts.system, self._mode, applied, nodes
+                    *(states, h, _INTEGRATE, _TAIL, contacts.system, self._mode, applied),
+                    *(self.integrator.accuracy, self.integrator.rest, nodes),
                 )
             )
             change = float(np.abs(nodes - before).max())

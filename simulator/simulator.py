@@ -28,6 +28,7 @@ from .collision import (
 from .event import ContactPatch, Event, EventKind, Feature
 from .given_state import packed_state
 from .held_contacts import features_at, held_features
+from .integrator import Integrator
 from .lasting_contact import (
     ContactForceError,
     ContactMode,
@@ -88,6 +89,7 @@ class Simulator:
     seed : feeds the law's random generator
     record : path of an HDF5 recording written while the run goes, or None
     event_limit : events after which a run stops with a status
+    integrator : how motion is integrated where it has no closed form; None takes ``Integrator()``
 
     Raises ValueError where bodies overlap at the start, TypeError for shapes that cannot collide yet.
     """
@@ -100,6 +102,7 @@ class Simulator:
         *,
         record: Any = None,
         event_limit: int = 1_000_000,
+        integrator: Integrator | None = None,
     ):
         if not isinstance(scene, Scene):
             raise TypeError(f"scene: expected a Scene, got {type(scene).__name__}")
@@ -110,6 +113,9 @@ class Simulator:
         self.model = Model.of_scene(scene)
         self.law = law
         self.event_limit = event_limit
+        self.integrator = integrator or Integrator()
+        if not isinstance(self.integrator, Integrator):
+            raise TypeError(f"integrator: expected an Integrator, got {type(integrator).__name__}")
         self.time = 0.0
         self.trajectory = Trajectory(scene, law.name, seed, self.model)
         self.trajectory.law_description = law_description(law)
@@ -802,7 +808,9 @@ class Simulator:
     def _begin_island(self, mode: ContactMode) -> None:
         """Let bodies move in a mode from now on."""
         bodies = mode.contacts.bodies
-        island = Island(bodies, mode.held, ContactMotion(mode), self._next_span[bodies].min())
+        island = Island(
+            bodies, mode.held, ContactMotion(mode, self.integrator), self._next_span[bodies].min()
+        )
         self._hold(island)
         self._continue_island(island)
 
@@ -886,7 +894,7 @@ class Simulator:
         self._touching.clear()
         self._contacts.clear()
         mode = replace(mode, contacts=mode.contacts.at(self.time, packed))
-        island.motion = ContactMotion(slip_now(mode, packed))
+        island.motion = ContactMotion(slip_now(mode, packed), self.integrator)
         step = island.motion.step(packed, _LONGEST_PIECE, island.next_span)
         island.next_span = step.next_span
         self._next_span[island.bodies] = step.next_span
