@@ -16,6 +16,7 @@ from carom import (
     SequentialReflection,
     Simulator,
     Sphere,
+    StrongeCoulomb,
 )
 
 GRAVITY = 9.81
@@ -204,3 +205,22 @@ def test_crossed_boxes_meet_edge_on_edge_with_one_contact():
     assert len(event.contacts) == 1
     np.testing.assert_allclose(event.contacts.point[0], (0.02, 0.0, 0.1 * math.sqrt(2)), atol=1e-9)
     assert abs(event.contacts.normal[0, 2]) == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("restitution", [0.1, 0.3, 0.5, 0.7, 0.9, 0.95, 0.99])
+def test_infinitely_many_bounces_end_at_the_sum_of_their_series(restitution):
+    """Two balls from different heights, which come to rest at different times in one scene."""
+    scene = Scene()
+    material = Material(friction=0.3, restitution=restitution)
+    scene.add(Body(HalfSpace((0, 0, 1)), fixed=True, material=material))
+    for x, height in ((0.0, 1.0), (3.0, 0.4)):
+        scene.add(Body(Sphere(0.1), mass=1.0, position=(x, 0, 0.1 + height), material=material))
+    trajectory = Simulator(scene, StrongeCoulomb()).run(150.0)
+    ends = [math.sqrt(2 * h / 9.81) * (1 + restitution) / (1 - restitution) for h in (1.0, 0.4)]
+    assert trajectory.rest_time == pytest.approx(ends[0], abs=1e-8)
+    noted = [event for event in trajectory.events if "accumulate" in event.note]
+    assert [float(event.note.split("=")[1].split()[0]) for event in noted] == pytest.approx(
+        ends[::-1], abs=1e-8
+    )
+    ledger = trajectory.ledger(trajectory.end_time)
+    assert ledger.impacts + ledger.closing == pytest.approx(-9.81 * 1.4, abs=1e-8)
