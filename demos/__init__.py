@@ -31,6 +31,7 @@ _DEMOS = {
     "rolling-ball": ("rolling_ball", "RollingBall"),
     "six-mass-body": ("six_mass_body", "SixMassBody"),
     "sliding-block": ("sliding_block", "SlidingBlock"),
+    "zeno-block": ("zeno_block", "ZenoBlock"),
 }
 
 __all__ = [

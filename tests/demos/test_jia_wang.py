@@ -93,4 +93,5 @@ def test_kinds_of_demos():
         "painleve-rod",
         "ramone-outcomes",
         "six-mass-body",
+        "zeno-block",
     }
