@@ -12,6 +12,7 @@ _DEMOS = {
     "bouncing-ball": ("bouncing_ball", "BouncingBall"),
     "bowling": ("bowling", "Bowling"),
     "box-and-wall-outcomes": ("impact_outcomes", "BoxAndWallOutcomes"),
+    "compass-gait": ("compass_gait", "CompassGait"),
     "compass-gait-outcomes": ("impact_outcomes", "CompassGaitOutcomes"),
     "compliant-block": ("compliant_block", "CompliantBlock"),
     "cradles": ("cradles", "Cradles"),
