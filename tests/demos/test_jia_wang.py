@@ -93,5 +93,6 @@ def test_kinds_of_demos():
         "painleve-rod",
         "ramone-outcomes",
         "six-mass-body",
+        "variational-joints",
         "zeno-block",
     }
