@@ -32,6 +32,7 @@ _DEMOS = {
     "rolling-ball": ("rolling_ball", "RollingBall"),
     "six-mass-body": ("six_mass_body", "SixMassBody"),
     "sliding-block": ("sliding_block", "SlidingBlock"),
+    "trex": ("trex", "Trex"),
     "variational-joints": ("variational_joints", "VariationalJoints"),
     "zeno-block": ("zeno_block", "ZenoBlock"),
 }
