@@ -355,11 +355,9 @@ class Gait:
 
     @property
     def off_own_equations(self) -> float:
-        """Difference [m or rad] of engine and own equations just before the second impact; infinite without one."""
+        """Difference [m or rad] of engine and own equations just before the second impact."""
         run = self.runs[0]
-        if len(run.events) < 2:
-            return math.inf
-        time = 0.99 * run.events[1].time
+        time = 0.99 * min([run.end_time, *(event.time for event in run.events if event.time > 0.0)])
         away = engine_coordinates(run, time) - own_motion(self.stance, time)
         away[2:] -= 2.0 * np.pi * np.round(away[2:] / (2.0 * np.pi))
         return float(np.abs(away).max())
