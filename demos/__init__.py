@@ -12,6 +12,7 @@ _DEMOS = {
     "bouncing-ball": ("bouncing_ball", "BouncingBall"),
     "bowling": ("bowling", "Bowling"),
     "box-and-wall-outcomes": ("impact_outcomes", "BoxAndWallOutcomes"),
+    "compass-gait": ("compass_gait", "CompassGait"),
     "compass-gait-outcomes": ("impact_outcomes", "CompassGaitOutcomes"),
     "compliant-block": ("compliant_block", "CompliantBlock"),
     "cradles": ("cradles", "Cradles"),
@@ -31,6 +32,9 @@ _DEMOS = {
     "rolling-ball": ("rolling_ball", "RollingBall"),
     "six-mass-body": ("six_mass_body", "SixMassBody"),
     "sliding-block": ("sliding_block", "SlidingBlock"),
+    "trex": ("trex", "Trex"),
+    "variational-joints": ("variational_joints", "VariationalJoints"),
+    "zeno-block": ("zeno_block", "ZenoBlock"),
 }
 
 __all__ = [

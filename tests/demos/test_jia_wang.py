@@ -93,4 +93,7 @@ def test_kinds_of_demos():
         "painleve-rod",
         "ramone-outcomes",
         "six-mass-body",
+        "trex",
+        "variational-joints",
+        "zeno-block",
     }
