@@ -14,6 +14,7 @@ _DEMOS = {
     "box-and-wall-outcomes": ("impact_outcomes", "BoxAndWallOutcomes"),
     "compass-gait-outcomes": ("impact_outcomes", "CompassGaitOutcomes"),
     "compliant-block": ("compliant_block", "CompliantBlock"),
+    "cradle-on-strings": ("cradle_on_strings", "CradleOnStrings"),
     "cradles": ("cradles", "Cradles"),
     "disk-stack-outcomes": ("impact_outcomes", "DiskStackOutcomes"),
     "double-pendulum": ("double_pendulum", "DoublePendulum"),
