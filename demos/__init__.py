@@ -25,6 +25,7 @@ _DEMOS = {
     "newtons-cradle": ("newtons_cradle", "NewtonsCradle"),
     "over-the-edge": ("over_the_edge", "OverTheEdge"),
     "painleve-rod": ("painleve_rod", "PainleveRod"),
+    "pendulum-and-wall": ("pendulum_and_wall", "PendulumAndWall"),
     "pin-and-ball": ("pin_and_ball", "PinAndBall"),
     "rack-break": ("rack_break", "RackBreak"),
     "ramone-outcomes": ("impact_outcomes", "RamoneOutcomes"),
