@@ -33,6 +33,7 @@ _DEMOS = {
     "rolling-ball": ("rolling_ball", "RollingBall"),
     "six-mass-body": ("six_mass_body", "SixMassBody"),
     "sliding-block": ("sliding_block", "SlidingBlock"),
+    "stack-and-tower": ("stack_and_tower", "StackAndTower"),
 }
 
 __all__ = [
