@@ -709,6 +709,10 @@ class Simulator:
     def _settle(self, bodies: set[int], closing: ContactPatch | None = None) -> None:
         """New motion of bodies from their states now: in contact where contacts press, else in free flight."""
         bodies = self.model.articulation.moving_with(bodies)
+        for body in sorted(bodies):  # what a body leaves behind moves on without its forces
+            island = self._motions.island_of(body)
+            if island is not None:
+                bodies = bodies | set(island.bodies.tolist())
         states = self._motions.bring(bodies, self.time)
         free = set(bodies)
         try:
