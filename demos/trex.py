@@ -41,7 +41,7 @@ from ..bodies import (
 )
 from ..impact_laws import SequentialReflection, contact_angles
 from ..simulator import Simulator, Trajectory, UniqueDesign, contact_problem, make_unique
-from ..viewer.plots import new_figure, save_figure
+from ..viewer.figures import new_figure, save_figure
 from .demo import Check, Table
 
 Array = NDArray[np.float64]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..bodies import Body, Box, RevoluteJoint, Scene
 from ..impact_laws import AnitescuPotra
 from ..simulator import LagrangianSystem, Simulator, State, Trajectory, VariationalIntegrator
-from ..viewer.plots import new_figure, save_figure
+from ..viewer.figures import new_figure, save_figure
 from .demo import Check, Table
 
 Array = NDArray[np.float64]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..bodies import Body, Box, HalfSpace, Material, Scene
 from ..impact_laws import AnitescuPotra
 from ..simulator import Event, Simulator, Trajectory
-from ..viewer.plots import new_figure, save_figure
+from ..viewer.figures import new_figure, save_figure
 from .demo import Check, Table
 from .rocking_block import GRAVITY, HEIGHT, MASS, RATE, RATIO, WIDTH, impact_times, rest_time
 
