@@ -321,7 +321,11 @@ def opened(path: Path, kind: str) -> h5py.File:
             file = h5py.File(path, "r", libver="latest", swmr=True, locking=False)
     except OSError:
         raise FileFormatError(path, f"it is not a {kind} (no HDF5 file)") from None
-    found, version = file.attrs.get("format"), file.attrs.get("version")
+    try:
+        found, version = file.attrs.get("format"), file.attrs.get("version")
+    except DAMAGE as error:
+        file.close()
+        raise damaged(path, error) from error
     if found == kind and version == VERSION:
         return file
     file.close()

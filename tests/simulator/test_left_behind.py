@@ -30,6 +30,6 @@ def test_the_ledger_of_a_falling_pair_closes():
     assert np.abs(trajectory.ledger(times).residual).max() < 1e-11
     alone = [event for event in trajectory.events if len(event.contacts) == 2]
     assert alone, "no impact of one body alone: the scene no longer tests this"
-    state = alone[0].after
-    before = trajectory.sample(alone[0].time - 1e-6)
-    assert state.velocity[2, 2] < before.velocity[2, 2]  # the second falls faster than it leant
+    # the second then slides on with friction at the floor alone
+    later = trajectory.sample(alone[0].time + 5e-4).velocity[2] - alone[0].after.velocity[2]
+    assert np.linalg.norm(later) <= 0.2 * 9.81 * 5e-4 * (1 + 1e-9)
