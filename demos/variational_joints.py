@@ -306,6 +306,7 @@ def _draw_motion(axes: Any, linkage: Linkage) -> None:
             label=f"variational, 4 steps of {STEPS[0]:g} s" if k == 0 else None,
         )  # fmt: skip
     axes.set(xlabel="x [m]", ylabel="z [m]", title=f"{linkage.title}, {COMPARED:g} s, from the wide bars")
+    axes.margins(0.05, 0.25)  # room for the legend
     axes.set_aspect("equal", adjustable="datalim")
     axes.legend(loc="upper left", fontsize=9)
     axes.grid(color="0.93")
@@ -313,7 +314,9 @@ def _draw_motion(axes: Any, linkage: Linkage) -> None:
 
 def _draw_convergence(axes: Any, linkage: Linkage) -> None:
     axes.loglog(STEPS, linkage.errors, "o-", color="tab:blue", label="variational - engine")
-    axes.loglog(STEPS, linkage.errors[-1] * (STEPS / STEPS[-1]) ** 2, "--", color="0.5", label="second order")
+    axes.loglog(
+        STEPS, 0.5 * linkage.errors[-1] * (STEPS / STEPS[-1]) ** 2, "--", color="0.5", label="second order"
+    )
     axes.set(
         xlabel="step [s]", ylabel="largest difference [m or rad]", title=f"{linkage.title}, at {COMPARED:g} s"
     )
@@ -335,6 +338,7 @@ def _draw_energy(axes: Any, linkage: Linkage) -> None:
         label=f"engine, within {np.abs(residual).max():.0e} J",
     )
     axes.set(xlabel="time [s]", ylabel="energy - energy at the start [J]", title=f"{linkage.title}, energy")
+    axes.margins(y=0.25)  # room for the legend
     legend = axes.legend(loc="lower right", fontsize=10)
     legend.get_lines()[0].set_linewidth(2.5)
     axes.grid(color="0.93")
