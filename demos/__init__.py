@@ -24,6 +24,7 @@ _DEMOS = {
     "jia-wang-table": ("jia_wang_table", "JiaWangTable"),
     "newtons-cradle": ("newtons_cradle", "NewtonsCradle"),
     "over-the-edge": ("over_the_edge", "OverTheEdge"),
+    "painleve-map": ("painleve_map", "PainleveMap"),
     "painleve-rod": ("painleve_rod", "PainleveRod"),
     "pendulum-and-wall": ("pendulum_and_wall", "PendulumAndWall"),
     "pin-and-ball": ("pin_and_ball", "PinAndBall"),
