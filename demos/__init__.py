@@ -32,6 +32,7 @@ _DEMOS = {
     "ramone-outcomes": ("impact_outcomes", "RamoneOutcomes"),
     "rocking-block": ("rocking_block", "RockingBlock"),
     "rolling-ball": ("rolling_ball", "RollingBall"),
+    "rolling-coin": ("rolling_coin", "RollingCoin"),
     "six-mass-body": ("six_mass_body", "SixMassBody"),
     "sliding-block": ("sliding_block", "SlidingBlock"),
     "stack-and-tower": ("stack_and_tower", "StackAndTower"),
