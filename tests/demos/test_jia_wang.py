@@ -90,6 +90,7 @@ def test_kinds_of_demos():
         "double-pendulum",
         "hodograph",
         "jia-wang-table",
+        "painleve-map",
         "painleve-rod",
         "ramone-outcomes",
         "six-mass-body",
