@@ -10,7 +10,7 @@ import numpy as np
 from ..bodies import Body, ConvexMesh, HalfSpace, Material, Scene
 from ..impact_laws import MaximumDissipation
 from ..simulator import Simulator, Trajectory
-from ..viewer.plots import new_figure, save_figure
+from ..viewer.figures import new_figure, save_figure
 from .demo import Check, Table
 from .measured import even_times, ledger_check
 from .painleve_rod import LENGTH, MASS, SPEED, critical_friction, stopping_impulse
