@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 DURATION = 4.0  # s
 COMPARED_IMPACTS = 16
-"""Rates of later impacts, below 1/300 rad/s, depend on how closed a closed gap is: 1e-14 m of 1e-7 m of height."""
+"""Rates of later impacts, below 1/300 rad/s, depend on how closed a closed gap is: 1e-14 m of 1e-6 m of height."""
 _SAMPLES = 120  # of each rocking, for the curves
 _LEFT, _RIGHT = "tab:blue", "tab:red"
 
