@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.integrate import quad
 
-from ..bodies import Body, Box, Material, RevoluteJoint, Scene
+from ..bodies import Body, Box, HalfSpace, Material, RevoluteJoint, Scene
 from ..simulator import Trajectory
 from .demo import Check
 from .measured import even_times, joints_check, ledger_check
@@ -73,9 +73,11 @@ class DominoRun:
     duration: ClassVar[float] = 3.0
 
     def scene(self) -> Scene:
-        """Dominoes along x, each with its hinge at the lower edge towards the next."""
+        """Dominoes along x, hinged at the lower edge towards the next, over a floor just out of reach."""
         material = Material(friction=0.0)
         scene = Scene(gravity=(0.0, 0.0, -GRAVITY))
+        floor = HalfSpace(np.array([0.0, 0.0, 1.0]), offset=-0.01)
+        scene.add(Body(floor, fixed=True, material=material, name="floor"))
         for number in range(DOMINOES):
             rate = 0.0 if number else PUSH
             foot = PITCH * number
@@ -105,7 +107,7 @@ class DominoRun:
             slow = float(np.diff(touches)[-1]) / limit - 1.0
         times = even_times(trajectory)
         state = trajectory.sample(times)
-        lean = 2.0 * np.arctan2(state.orientation[..., 2], state.orientation[..., 0])
+        lean = 2.0 * np.arctan2(state.orientation[:, 1:, 2], state.orientation[:, 1:, 0])
         falling = lean[times <= expected[-1]]  # later those at the end lie flatter than those before them
         return [
             Check(f"times of {len(expected)} touches, off the quadrature [s]", late, 1e-9),
@@ -124,6 +126,6 @@ def first_touches(trajectory: Trajectory) -> np.ndarray:
     for event in trajectory.events:
         if event.kind == "impact":
             for one, other in np.sort(event.contacts.bodies, axis=1).tolist():
-                if one >= 0 and other == one + 1:
+                if one >= 1 and other == one + 1:
                     first.setdefault(one, event.time)
     return np.array([first[one] for one in sorted(first)])
