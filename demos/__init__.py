@@ -18,6 +18,7 @@ _DEMOS = {
     "cradle-on-strings": ("cradle_on_strings", "CradleOnStrings"),
     "cradles": ("cradles", "Cradles"),
     "disk-stack-outcomes": ("impact_outcomes", "DiskStackOutcomes"),
+    "domino-run": ("domino_run", "DominoRun"),
     "double-pendulum": ("double_pendulum", "DoublePendulum"),
     "hanging-ring": ("hanging_ring", "HangingRing"),
     "hodograph": ("hodograph", "Hodograph"),
