@@ -345,7 +345,7 @@ class Simulator:
         whole = False
         try:
             while self.time < until and self._can_go_on():
-                if stop_at_rest and self._at_rest():
+                if self._at_rest() and stop_at_rest:  # also asked when nobody waits for it: it notes since when
                     break
                 self._advance(until)
                 if bar:

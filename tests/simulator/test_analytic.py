@@ -222,5 +222,7 @@ def test_infinitely_many_bounces_end_at_the_sum_of_their_series(restitution):
     assert [float(event.note.split("=")[1].split()[0]) for event in noted] == pytest.approx(
         ends[::-1], abs=1e-8
     )
+    onward = Simulator(scene, StrongeCoulomb()).run(ends[0] + 1.0, stop_at_rest=False)
+    assert onward.rest_time == trajectory.rest_time
     ledger = trajectory.ledger(trajectory.end_time)
     assert ledger.impacts + ledger.closing == pytest.approx(-9.81 * 1.4, abs=1e-8)
