@@ -329,6 +329,33 @@ def moving_bodies(model: Model, patch: ContactPatch) -> NDArray[np.int64]:
     return np.array(sorted(model.articulation.moving_with(touching)), dtype=np.int64)
 
 
+def speeds_apart(model: Model, patch: ContactPatch, states: Array) -> Array:
+    """Speed [m/s] along the normal with which each contact opens."""
+    speeds = np.array(
+        [
+            _speed_apart(states[a], states[b], point, normal)
+            for (a, b), point, normal in zip(patch.bodies, patch.point, patch.normal, strict=True)
+        ]
+    )
+    limits = np.flatnonzero(patch.feature[:, 0] == Feature.LIMIT)
+    if len(limits):
+        bodies, which = moving_bodies(model, patch), patch.feature_index[limits, 0]
+        speeds[limits] = model.articulation.limit_rows(model, bodies, states, which)[1]
+    return speeds
+
+
+def _speed_apart(first: Array, second: Array, point: Array, normal: Array) -> float:
+    """Speed [m/s] along the normal of the first body's material at a point, relative to the second's."""
+    speed = float(normal @ (first[7:10] - second[7:10]))
+    n0, n1, n2 = normal.tolist()
+    for state, sign in ((first, 1.0), (second, -1.0)):
+        if state[10:13].any():
+            w0, w1, w2 = (kernels.rotation_matrix(state[3:7]) @ state[10:13]).tolist()
+            r0, r1, r2 = (point - state[:3]).tolist()
+            speed += sign * (n0 * (w1 * r2 - w2 * r1) + n1 * (w2 * r0 - w0 * r2) + n2 * (w0 * r1 - w1 * r0))
+    return speed
+
+
 def _cylinder_and_mesh(model: Model, pair: Pair) -> Pair | None:
     """The bodies of a pair with its cylinder first, where one is a cylinder and the other a mesh."""
     for first, second in (pair, pair[::-1]):

@@ -110,3 +110,42 @@ def _has_features(model: Model, a: int, b: int) -> bool:
         shape for shape in (model.shapes[a], model.shapes[b]) if shape is not None and shape.disk == 0.0
     ]
     return len(shapes) == 2 and any(len(shape.points) > 1 for shape in shapes)
+
+
+def features_stay(
+    model: Model,
+    held: dict[Pair, NDArray[np.int64] | None],
+    states: Array,
+    bodies: NDArray[np.int64],
+    coefficients: Array,
+    packed: Array,
+    span: float,
+) -> float:
+    """How long, at most `span` [s], all features that lasting contact holds together stay so.
+
+    held : features by pair; states : (n, 13), of bodies that do not move with these
+    bodies, coefficients, packed : what moves, its step (m, 13, TERMS), and its states at the start (m, 13)
+    """
+    row_of = {body: row for row, body in enumerate(bodies.tolist())}
+
+    def features(pair: Pair, tau: float) -> frozenset:
+        there = states.copy()
+        for body in pair:
+            if body in row_of:
+                row = row_of[body]
+                there[body] = kernels.evaluate_piece(coefficients[row], tau) if tau else packed[row]
+        return features_at(model, pair, there, held[pair])
+
+    for pair in held:
+        before = features(pair, 0.0)
+        if features(pair, span) == before:
+            continue
+        stays, left = 0.0, span
+        while left - stays > 1e-12 + 1e-15 * left:
+            middle = 0.5 * (stays + left)
+            if features(pair, middle) == before:
+                stays = middle
+            else:
+                left = middle
+        span = left
+    return span

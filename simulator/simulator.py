@@ -1,7 +1,6 @@
 """The engine: find the next event, advance to it, let the law resolve it, record."""
 
 import copy
-import itertools
 import math
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -16,18 +15,20 @@ from ..bodies import Drive, Material, PlacedJoint, Scene
 from ..impact_laws import AnitescuPotra, ImpactLaw, ImpactOutcome, ImpactProblem
 from ..progress import ProgressBar
 from . import kernels
+from .accumulation import end_of_bounces, in_body_axes, normal_speed, repeats
+from .apart import all_stay_apart
 from .collision import (
     contact_jacobian,
     contact_patch,
     limit_contacts,
     moving_bodies,
-    overlap,
     pair_gap,
     pair_size,
+    speeds_apart,
 )
 from .event import ContactPatch, Event, EventKind, Feature
 from .given_state import packed_state
-from .held_contacts import features_at, held_features
+from .held_contacts import features_stay, held_features
 from .integrator import Integrator
 from .lasting_contact import (
     ContactForceError,
@@ -47,6 +48,7 @@ from .ledger import WorkPiece
 from .motion import Island, Motion, Motions, Pair
 from .predictions import Predictions, SearchError, pair_order
 from .rest import closed_gaps, is_at_rest
+from .start_checks import ignored_properties, refuse_loose_joints, refuse_overlap
 from .state import Array, Model, State
 from .tolerances import (
     ACCUMULATION_EXCURSION,
@@ -56,9 +58,7 @@ from .tolerances import (
     CHATTER_SLIP,
     CHATTER_TIME,
     CONTACT_GAP,
-    JOINT_START,
     LASTING_SPEED,
-    OVERLAP,
     REMAINING_APPROACH,
     SAME_INSTANT,
     SLIP_SPEED,
@@ -132,8 +132,7 @@ class Simulator:
         self._callbacks: list[Callable[[Event, Simulator], None]] = []
         self._calling = False
         self._begin(self.model.initial_states(), "at the start")
-        self._remark_ignored_properties()
-        self._refuse_loose_joints()
+        self.trajectory.remarks += ignored_properties(self.model, law)
         self._recorder = None
         if record is not None:
             from .recording import Recorder
@@ -325,7 +324,7 @@ class Simulator:
         last = self.time + _LOOK_AHEAD if self._functions else -math.inf
         renewals = 0
         while not self._at_rest() and len(self.trajectory._events) == known and self._can_go_on():
-            if self.time >= last and self._all_stay_apart():
+            if self.time >= last and all_stay_apart(self._motions, self._predictions, self.time):
                 break
             self._advance(math.inf)
             renewals += 1
@@ -345,7 +344,9 @@ class Simulator:
         whole = False
         try:
             while self.time < until and self._can_go_on():
-                if self._at_rest() and stop_at_rest:  # also asked when nobody waits for it: it notes since when
+                if (
+                    self._at_rest() and stop_at_rest
+                ):  # also asked when nobody waits for it: it notes since when
                     break
                 self._advance(until)
                 if bar:
@@ -608,23 +609,23 @@ class Simulator:
         limits = patch.feature[:, 0] == Feature.LIMIT
         for pair in sorted({(int(a), int(b)) for a, b in patch.bodies[~limits]}):
             chosen = (patch.bodies == pair).all(axis=1) & ~limits
-            places = self._in_body_axes(pair[0], patch.point[chosen], states)
+            places = in_body_axes(pair[0], patch.point[chosen], states)
             past = self._past(pair, places)
-            if not _repeats(past):
+            if not repeats(past):
                 continue
             points = np.concatenate([where for _, where in past])
-            speed = self._normal_speed(pair, points, patch.normal[chosen][0], states)
-            limit, rest = _end_of_bounces(past, pair_size(self.model, pair))
+            speed = normal_speed(pair, points, patch.normal[chosen][0], states)
+            limit, rest = end_of_bounces(past, pair_size(self.model, pair))
             if speed <= limit:
                 slow, remaining = min(slow, limit), max(remaining, rest)
                 accumulated.update(pair)
         for number in patch.feature_index[limits, 0].tolist():
             bodies, size = self.model.articulation.at_limit(self.model, number)
             past = self._past((-1, number), np.zeros(0))
-            if not _repeats(past):
+            if not repeats(past):
                 continue
             _, rate, _ = self.model.articulation.limit_rows(self.model, bodies, states, [number])
-            limit, rest = _end_of_bounces(past, size)
+            limit, rest = end_of_bounces(past, size)
             if abs(rate[0]) <= limit:
                 slow, remaining = min(slow, limit), max(remaining, rest)
                 accumulated.update(bodies.tolist())
@@ -692,17 +693,6 @@ class Simulator:
         self._touching.clear()
         self._contacts.clear()
         return True
-
-    def _in_body_axes(self, body: int, points: Array, states: Array) -> Array:
-        return (points - states[body, :3]) @ kernels.rotation_matrix(states[body, 3:7])
-
-    def _normal_speed(self, pair: Pair, points: Array, normal: Array, states: Array) -> float:
-        """Fastest relative motion along the normal of points in the axes of the first body [m/s]."""
-        where, speeds = kernels.place_points(states[pair[0]], points)
-        second = states[pair[1]]
-        turning = kernels.rotation_matrix(second[3:7]) @ second[10:13]
-        speeds = speeds - second[7:10] - np.cross(turning, where - second[:3])
-        return float(np.abs(speeds @ normal).max())
 
     # -- motion between events -----------------------------------------------------------------------------
 
@@ -772,7 +762,7 @@ class Simulator:
 
     def _start_in_contact(self, patch: ContactPatch) -> set[int]:
         states = self._motions.states
-        apart = self._speeds_apart(patch)
+        apart = speeds_apart(self.model, patch, self._motions.states)
         lasts = apart <= LASTING_SPEED
         if not lasts.any() or apart.min() < -REMAINING_APPROACH:  # or an impact comes first
             return set()
@@ -785,7 +775,7 @@ class Simulator:
             bodies = contacts.bodies
             slow = CHATTER_SLIP if self._chatters(bodies.tolist()) else SLIP_SPEED
             states[bodies] = stopped(contacts, states[bodies], slow)
-            pressed = ~lasts & (self._speeds_apart(patch) < -LASTING_SPEED)
+            pressed = ~lasts & (speeds_apart(self.model, patch, self._motions.states) < -LASTING_SPEED)
             if not pressed.any():
                 break
             lasts |= pressed  # what has stopped now presses on them
@@ -817,21 +807,6 @@ class Simulator:
         )
         self._hold(island)
         self._continue_island(island)
-
-    def _speeds_apart(self, patch: ContactPatch) -> Array:
-        """Speed [m/s] along the normal with which each contact opens."""
-        states = self._motions.states
-        speeds = np.array(
-            [
-                _speed_apart(states[a], states[b], point, normal)
-                for (a, b), point, normal in zip(patch.bodies, patch.point, patch.normal, strict=True)
-            ]
-        )
-        limits = np.flatnonzero(patch.feature[:, 0] == Feature.LIMIT)
-        if len(limits):
-            bodies, which = moving_bodies(self.model, patch), patch.feature_index[limits, 0]
-            speeds[limits] = self.model.articulation.limit_rows(self.model, bodies, states, which)[1]
-        return speeds
 
     def _islands(self, bodies: set[int], closing: ContactPatch | None) -> list[ContactPatch]:
         """Touching contacts, slightly open ones too where bounces end now, a patch for all that are connected."""
@@ -908,7 +883,15 @@ class Simulator:
             reached, _ = first_limit(mode.contacts, step.coefficients, span, self._limits_held(island))
             if reached < math.inf:
                 span, island.change, island.reaches_limit = reached, None, True
-        stays = self._features_stay(island, step.coefficients, packed, span)
+        stays = features_stay(
+            self.model,
+            island.held_features,
+            self._motions.states,
+            island.bodies,
+            step.coefficients,
+            packed,
+            span,
+        )
         if stays < span:
             span, island.change, island.leaves = stays, None, True
             island.reaches_limit = False
@@ -930,32 +913,6 @@ class Simulator:
         held[island.held.feature_index[island.held.feature[:, 0] == Feature.LIMIT, 0]] = True
         return held
 
-    def _features_stay(self, island: Island, coefficients: Array, packed: Array, span: float) -> float:
-        """How long, at most `span` [s], all features that a step of an island holds together stay so."""
-        row_of = {body: row for row, body in enumerate(island.bodies.tolist())}
-
-        def features(pair: Pair, tau: float) -> frozenset:
-            states = self._motions.states.copy()
-            for body in pair:
-                if body in row_of:
-                    row = row_of[body]
-                    states[body] = kernels.evaluate_piece(coefficients[row], tau) if tau else packed[row]
-            return features_at(self.model, pair, states, island.held_features[pair])
-
-        for pair in island.held_features:
-            before = features(pair, 0.0)
-            if features(pair, span) == before:
-                continue
-            stays, left = 0.0, span
-            while left - stays > 1e-12 + 1e-15 * left:
-                middle = 0.5 * (stays + left)
-                if features(pair, middle) == before:
-                    stays = middle
-                else:
-                    left = middle
-            span = left
-        return span
-
     def _free_motion(self, body: int, state: Array) -> Motion:
         if not self.model.movable[body]:
             coefficients = np.zeros((13, kernels.TERMS))
@@ -976,7 +933,8 @@ class Simulator:
         for body, state in enumerate(states):
             motions.begin(body, state, self._free_motion(body, state))
         predictions = Predictions(motions)
-        self._refuse_overlap(motions, predictions, when)
+        refuse_overlap(motions, predictions, when)
+        refuse_loose_joints(self.model, states, when)
         self._motions, self._predictions = motions, predictions
         for body, state in enumerate(states):
             self._record_piece(body, state)
@@ -1004,38 +962,6 @@ class Simulator:
             used = np.flatnonzero(motion.coefficients.any(axis=0))
             polynomial = motion.coefficients[:, : (used[-1] + 1 if len(used) else 1)]
         self.trajectory.motions[body].append(motion.start, state, self.model.gravity, polynomial)
-
-    # -- bodies that stay apart ----------------------------------------------------------------------------
-
-    def _all_stay_apart(self) -> bool:
-        """Whether all bodies can be seen to stay apart for all time, each in free flight."""
-        model, motions = self.model, self._motions
-        try:
-            if self._predictions.next(motions.next_end())[1] is not None:
-                return False
-        except SearchError:
-            return False  # told by the next turn of the loop
-        moving = np.flatnonzero(model.movable)
-        if any(motions[body].island for body in moving.tolist()):
-            return False
-        states, size, collides = motions.all_states(self.time), model.size, model.scene.collides
-        planes = [(k, plane) for k, plane in enumerate(model.planes) if plane is not None]
-        solid = np.array([plane is None for plane in model.planes])
-        for body in moving.tolist():
-            for k, plane in planes:
-                if collides(body, k) and not _leaves(states[body], size[body], model.gravity, *plane):
-                    return False
-            others = np.flatnonzero(solid & ((np.arange(model.count) > body) | ~model.movable))
-            apart, relative = states[body, :3] - states[others, :3], states[body, 7:10] - states[others, 7:10]
-            closing, square = (apart * relative).sum(axis=1), (relative * relative).sum(axis=1)
-            still = square == 0.0
-            when = np.where(still, 0.0, np.maximum(0.0, -closing) / np.where(still, 1.0, square))
-            may_meet = np.linalg.norm(apart + when[:, None] * relative, axis=1) <= size[body] + size[others]
-            if model.gravity.any():
-                may_meet |= ~model.movable[others]
-            if any(collides(body, other) for other in others[may_meet].tolist()):
-                return False
-        return True
 
     # -- how a run goes on and ends ------------------------------------------------------------------------
 
@@ -1091,101 +1017,3 @@ class Simulator:
         if event.outcome is not None:
             self.trajectory.works.add_jump(self.time, "impacts", event.outcome.energy_change)
         self.trajectory.end_time = self.time
-
-    def _refuse_overlap(self, motions: Motions, predictions: Predictions, when: str) -> None:
-        bodies, states = self.model.scene.bodies, motions.states
-        for pair in predictions.close_at_start():
-            if predictions.is_sensor(pair):
-                if pair_gap(self.model, pair, states)[1] <= 0.0 or overlap(self.model, pair, states) > 0.0:
-                    predictions.start_inside(pair)
-                continue
-            depth = overlap(self.model, pair, states)
-            if depth > OVERLAP * pair_size(self.model, pair):
-                first, second = (bodies[b].name for b in sorted(pair))
-                raise ValueError(
-                    f"position: bodies {first!r} and {second!r} overlap by {depth:.6g} m {when}; "
-                    "move them apart, or let scene.resolve_overlaps() do it"
-                )
-
-    def _refuse_loose_joints(self) -> None:
-        """ValueError where bodies are not as their joints want them, or move as these do not allow."""
-        scene, articulation = self.model.scene, self.model.articulation
-        rate, value = articulation.violations(self.model, self._motions.states)
-        for off, unit, word in ((value, "m or rad", "are"), (rate, "m/s or rad/s", "move")):
-            if np.abs(off).max(initial=0.0) > JOINT_START:
-                row = int(np.abs(off).argmax())
-                joint = scene.joints[articulation.joint_of_row[row]]
-                base = "the world" if joint.base < 0 else repr(scene.bodies[joint.base].name)
-                raise ValueError(
-                    f"joint {joint.name!r}: at the start, bodies {scene.bodies[joint.body].name!r} and {base} "
-                    f"{word} not as it allows, by {abs(off[row]):.3g} {unit}"
-                )
-
-    def _remark_ignored_properties(self) -> None:
-        materials = self._materials_of_pairs()
-        ignored = [
-            word
-            for word, honoured, values in (
-                ("friction", self.law.honours_friction, [m.friction for m in materials]),
-                ("restitution", self.law.honours_restitution, [m.restitution for m in materials]),
-            )
-            if not honoured and any(values)
-        ]
-        if ignored:
-            self.trajectory.remarks.append(f"the law {self.law.name} ignores {' and '.join(ignored)}")
-
-    def _materials_of_pairs(self) -> list[Material]:
-        """Every material that a contact between two bodies can have."""
-        scene = self.model.scene
-        if scene.has_pair_materials:
-            pairs = itertools.combinations(range(len(scene)), 2)
-        else:  # two bodies of every kind stand for all
-            kinds: dict[tuple[Material, bool], list[int]] = {}
-            for k, body in enumerate(scene.bodies):
-                kinds.setdefault((body.material, body.fixed), []).append(k)
-            pairs = itertools.combinations([k for members in kinds.values() for k in members[:2]], 2)
-        movable = self.model.movable
-        return [scene.pair_material(i, j) for i, j in pairs if movable[i] or movable[j]]
-
-
-def _repeats(past: deque[tuple[float, Array]]) -> bool:
-    """Whether enough impacts followed each other to tell how they go on, not all at one time."""
-    return len(past) > ACCUMULATION_IMPACTS and past[-1][0] > past[0][0]
-
-
-def _end_of_bounces(past: deque[tuple[float, Array]], size: float) -> tuple[float, float]:
-    """Speed at most which bounces stay below ACCUMULATION_EXCURSION times a size, and how long [s] the rest lasts.
-
-    Bounces whose intervals shrink by the ratio r end after d r/(1 - r), d being the last interval.
-    """
-    intervals = np.diff(np.array([when for when, _ in past]))
-    limit = 8 * ACCUMULATION_EXCURSION * size / intervals.max()
-    ratio = intervals[-1] / max(intervals[-2], 1e-300)
-    earlier = intervals[-2] / max(intervals[-3], 1e-300)
-    shrinks = ratio < 1.0 and abs(ratio - earlier) <= 1e-3 * ratio
-    return limit, float(intervals[-1] * ratio / (1.0 - ratio)) if shrinks else 0.0
-
-
-def _speed_apart(first: Array, second: Array, point: Array, normal: Array) -> float:
-    """Speed [m/s] along the normal of the first body's material at a point, relative to the second's."""
-    speed = float(normal @ (first[7:10] - second[7:10]))
-    n0, n1, n2 = normal.tolist()
-    for state, sign in ((first, 1.0), (second, -1.0)):
-        if state[10:13].any():
-            w0, w1, w2 = (kernels.rotation_matrix(state[3:7]) @ state[10:13]).tolist()
-            r0, r1, r2 = (point - state[:3]).tolist()
-            speed += sign * (n0 * (w1 * r2 - w2 * r1) + n1 * (w2 * r0 - w0 * r2) + n2 * (w0 * r1 - w1 * r0))
-    return speed
-
-
-def _leaves(state: Array, size: float, pull: Array, normal: Array, offset: float) -> bool:
-    """Whether a bounding sphere in free flight stays off a half-space for all time."""
-    gap = float(normal @ state[:3]) - offset - size
-    return _stays_positive(gap, float(normal @ state[7:10]), 0.5 * float(normal @ pull))
-
-
-def _stays_positive(value: float, rate: float, half_curvature: float) -> bool:
-    """Whether value + rate t + half_curvature t^2 > 0 for all t >= 0."""
-    if value <= 0.0 or half_curvature < 0.0 or (half_curvature == 0.0 and rate < 0.0):
-        return False
-    return rate >= 0.0 or rate * rate < 4.0 * half_curvature * value
