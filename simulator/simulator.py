@@ -344,9 +344,8 @@ class Simulator:
         whole = False
         try:
             while self.time < until and self._can_go_on():
-                if (
-                    self._at_rest() and stop_at_rest
-                ):  # also asked when nobody waits for it: it notes since when
+                resting = self._at_rest()  # also asked when nobody waits for it: it notes since when
+                if resting and stop_at_rest:
                     break
                 self._advance(until)
                 if bar:
