@@ -14,6 +14,7 @@ from .impact_problem import ImpactProblem
 Array = NDArray[np.float64]
 
 _FEW = 8  # stages; longer paths gain from the library's matrix product
+LONGEST_PATH = 10_000  # stages
 
 
 class ImpactStatus(Enum):
@@ -112,9 +113,13 @@ class ImpactOutcome:
         """The outcome of cumulative impulses ``stages`` (k, dim*nc), one label each, after the zero impulse.
 
         Velocity and energy follow from the impulse alone, so the momentum balance is exact by construction. A
-        result that leaves an approaching contact or gains energy is never called resolved.
+        result that leaves an approaching contact or gains energy is never called resolved. Of very many stages
+        LONGEST_PATH are kept, evenly, the last among them.
         """
         inertia, before, _, _ = problem.kernel_arrays()
+        if len(labels) > LONGEST_PATH:
+            kept = np.linspace(0, len(labels) - 1, LONGEST_PATH).astype(np.intp)
+            stages, labels = stages[kept], [labels[k] for k in kept.tolist()]
         impulses = np.empty((len(labels) + 1, before.size))
         velocities = np.empty_like(impulses)
         if len(labels) <= _FEW:

@@ -111,7 +111,7 @@ class StrongeCoulomb:
     """
 
     order: str | Sequence[int] = "most_approaching"
-    max_impacts: int = 10000
+    max_impacts: int = 100_000
 
     name: ClassVar[str] = "stronge-coulomb"
     honours_friction: ClassVar[bool] = True
