@@ -159,7 +159,9 @@ Show a recording in a file. The ending of FILE decides what is written:
   .mp4     a video, with the program ffmpeg or pip install "carom[video]"
   .gif     an animated picture, with ffmpeg or pip install "carom[video]"
   .glb     a glTF scene with animation, for Blender and other programs
-  .html    the replay as one page that needs no server and no network; several recordings lie over each other
+  .html    the replay as one page that needs no server and no network
+
+Several recordings are drawn over each other, each in its colour; only a .glb takes but one.
 
 Frame k shows exactly the simulated time --from + k * --speed / --fps.""",
         "examples:\n  carom render drop.h5 --out end.png\n  carom render drop.h5 --time 0.25 --out fall.png\n"
@@ -170,7 +172,7 @@ Frame k shows exactly the simulated time --from + k * --speed / --fps.""",
         "  carom render one_law.h5 other_law.h5 --out both.html",
     )
     render.add_argument(
-        "runs", nargs="+", metavar="RUN", help="a recording, such as drop.h5; several for .html"
+        "runs", nargs="+", metavar="RUN", help="recordings, such as drop.h5; several are overlaid"
     )
     render.add_argument("--out", required=True, metavar="FILE", help="the file to write")
     which = render.add_mutually_exclusive_group()

@@ -10,6 +10,7 @@ from .files import check_writable
 from .gltf import write_glb
 from .html_player import write_player
 from .pictures import check_size
+from .show import make_runs
 from .video import FRAME_NUMBER, frame_times, numbered, write_sequence, write_video
 
 DEFAULT_SIZE = (1280, 720)
@@ -42,12 +43,14 @@ def render(
 ) -> Path:
     """Draw a trajectory without a display; the ending of the path decides what is written. Return the path.
 
+    Several trajectories, given as a sequence, are overlaid as in the window, each in its colour under its label.
+
     .png : one picture at `time` [s], by default the end; a folder, or a name with %d or %04d in it: a
         sequence of pictures, a frame each
     .mp4, .gif : a video
-    .glb : a glTF scene with animation, for Blender and other programs
-    .html : the player, one file that needs no server and no network; several trajectories, given as a
-        sequence, are laid over each other under their `labels`
+    .glb : a glTF scene with animation of one trajectory, for Blender and other programs
+    .html : the player, one file that needs no server and no network
+    labels : what each of several trajectories is called, by default its law
     size : (width, height) in pixels, by default 1280 x 720
     fps : frames for a second of watching
     start, end : the span [s] that is shown, by default all of it
@@ -61,12 +64,10 @@ def render(
     kind, target = _kind_of_file(path)
     _check_options(kind, {name for name, value in given.items() if value is not None})
     runs = list(trajectory) if isinstance(trajectory, Sequence) else [trajectory]
-    if len(runs) != 1 and kind != ".html":
-        raise ValueError(
-            f"only a player (.html) shows several runs at once, got {len(runs)} for {target.name}"
-        )
+    if len(runs) != 1 and kind == ".glb":
+        raise ValueError(f"a glTF scene shows one run, got {len(runs)} for {target.name}")
     if kind == "picture":
-        return pictures.render(runs[0], target, time=time, size=size or DEFAULT_SIZE)
+        return pictures.render(make_runs(runs, labels), target, time=time, size=size or DEFAULT_SIZE)
     begin, finish = _span(runs, start, end)
     if speed is not None and not 0 < speed < float("inf"):
         raise ValueError(f"speed: expected a number greater than 0, got {speed!r}")
@@ -88,10 +89,10 @@ def render(
         write_glb(runs[0], check_writable(target), times, fps=fps, progress=progress)
     elif kind == "sequence":
         pattern = _prepared_sequence(target)
-        write_sequence(runs[0], pattern, times, size=pixels, fps=fps, progress=progress)
+        write_sequence(make_runs(runs, labels), pattern, times, size=pixels, fps=fps, progress=progress)
     else:
         write_video(
-            runs[0],
+            make_runs(runs, labels),
             check_writable(target),
             times,
             size=pixels,

@@ -34,6 +34,14 @@ _SERIES_COLOURS = {
     "normal": "tab:orange",
     "frictional": "tab:blue",
     "slip": "tab:blue",
+    "friction": "tab:red",
+    "impacts": "tab:purple",
+    "damping": "tab:brown",
+    "drag": "tab:cyan",
+    "drives": "tab:green",
+    "applied": "tab:olive",
+    "closing": "tab:gray",
+    "springs": "tab:pink",
 }
 _FLAT = 1e-9  # of the extent of points, across which they count as a line
 _RASTER_COLUMNS = 2000  # marks of one body and kind closer than this share of the run are one
@@ -175,8 +183,9 @@ def _named(outcomes: Any) -> dict[str, Any]:
 
 
 def energy(trajectory: Any, over: Over = "time") -> Any:
-    """Figure of total, kinetic and potential energy [J] over time, or over s = t + ΣΛₙ."""
-    return _over(series.energies(trajectory, over), over, "energy", f"{trajectory.law_name}: energy")
+    """Figure of energies and of work since the start [J], where there is any, over time, or over s = t + ΣΛₙ."""
+    lines = (*series.energies(trajectory, over), *series.works(trajectory, over))
+    return _over(lines, over, "energy", f"{trajectory.law_name}: energy")
 
 
 def contact_velocities(trajectory: Any, over: Over = "time") -> Any:

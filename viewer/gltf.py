@@ -19,7 +19,7 @@ from .files import check_writable, whole_file
 from .keyframes import States, sample_states
 from .meshes import Mesh
 from .png import encode_png
-from .stage import Plane, Stage
+from .stage import Plane, Stage, event_table
 
 FLOAT, UNSIGNED_INT = 5126, 5125
 VERTICES, INDICES = 34962, 34963
@@ -279,7 +279,8 @@ def _animate(document: _Document, states: States, nodes: dict[int, int], seconds
 
 def _key_times(trajectory: Any, times: np.ndarray) -> np.ndarray:
     """The given times, all events between, and as many more as the fastest spin needs."""
-    events = [float(event.time) for event in trajectory.events if times[0] <= event.time <= times[-1]]
+    events, _ = event_table(trajectory)
+    events = events[(times[0] <= events) & (events <= times[-1])]
     keys = np.unique(np.concatenate([times, events]))
     if len(keys) < 2:
         return keys

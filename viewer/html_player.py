@@ -16,7 +16,7 @@ import numpy as np
 from ..progress import ProgressBar
 from .files import check_writable, whole_file
 from .keyframes import Keys, motion_keys
-from .stage import Stage
+from .stage import Stage, event_table
 from .timeline import natural_speed
 
 MOST_STAGES = 48  # of an impulse path that are kept, evenly chosen
@@ -260,7 +260,9 @@ def _events(
     run: Any, prefix: str, columns: _Columns, span: tuple[float, float], centre: np.ndarray, scale: float
 ) -> dict:
     """The events of a run: when, of which kind, at which contacts, and the impulse path of each impact."""
-    events = [event for event in run.events if span[0] <= event.time <= span[1]]
+    times, _ = event_table(run)
+    low, high = np.searchsorted(times, span[0], side="left"), np.searchsorted(times, span[1], side="right")
+    events = run.events[int(low) : int(high)]  # each is in the page with its contacts and path
     kinds = sorted({str(event.kind) for event in events})
     labels: dict[str, int] = {}
     notes: dict[int, str] = {}

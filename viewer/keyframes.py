@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from .stage import event_table
+
 SAMPLES = 600  # of the motion, besides all events, at which the interpolation is checked
 TIMES_AT_ONCE = 1000
 PLACE_TOLERANCE = 5e-4  # of the body's radius
@@ -88,7 +90,8 @@ def motion_keys(
     `radius` (n,) [m] of the bodies sets the tolerance; `show` is told which share is done.
     """
     show = show or (lambda share: None)
-    events = [float(event.time) for event in trajectory.events if start <= event.time <= end]
+    events, _ = event_table(trajectory)
+    events = events[(start <= events) & (events <= end)]
     times = np.unique(np.concatenate([np.linspace(start, end, SAMPLES + 1), events]))
     instants = np.unique(events)
     after = sample_states(trajectory, times, show=lambda share: show(0.4 * share))

@@ -1,10 +1,13 @@
 """Which moments of a motion a strip of pictures shows, and what is written on them."""
 
 import math
-from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+
+from .stage import event_table
 
 
 @dataclass(frozen=True)
@@ -23,24 +26,22 @@ def choose_moments(trajectory: Any, count: int = 6) -> list[Moment]:
     if count == 1:
         return [label_moment(trajectory, end)]
     times = [start, end]
-    impacts = [time for time in impact_numbers(trajectory) if start < time < end]
-    following = dict(zip(impacts, [*impacts[1:], end], strict=False))
-    while len(times) < count and any(time not in times for time in impacts):
-        left = [time for time in impacts if time not in times]
-        chosen = left[0] if len(times) == 2 else max(left, key=lambda time: _distance(time, times))
+    impacts, _ = _impacts(trajectory)
+    impacts = impacts[(start < impacts) & (impacts < end)]
+    while len(times) < count and not np.isin(impacts, times).all():
+        left = impacts[~np.isin(impacts, times)]
+        away = np.min([np.abs(left - time) for time in times], axis=0)
+        chosen = float(left[0] if len(times) == 2 else left[np.argmax(away)])
         times.append(chosen)
         if len(times) < count:
-            flight = max((following[chosen] - chosen) / 2, 0.03 * (end - start))
+            following = np.append(impacts[impacts > chosen], end)[0]
+            flight = max((following - chosen) / 2, 0.03 * (end - start))
             times.append(min(chosen + flight, (chosen + end) / 2))
     while len(times) < count:
         times.sort()
         gap = max(range(len(times) - 1), key=lambda index: times[index + 1] - times[index])
         times.insert(gap + 1, (times[gap] + times[gap + 1]) / 2)
     return [label_moment(trajectory, time) for time in sorted(times)]
-
-
-def _distance(time: float, times: list[float]) -> float:
-    return min(abs(time - other) for other in times)
 
 
 def label_moment(trajectory: Any, time: float) -> Moment:
@@ -51,32 +52,29 @@ def label_moment(trajectory: Any, time: float) -> Moment:
 def label_moments(trajectory: Any, times: Iterable[float]) -> list[Moment]:
     """Label each of several times [s] as `label_moment` does."""
     start, end = float(trajectory.start_time), float(trajectory.end_time)
-    numbers = impact_numbers(trajectory)
-    impacts = sorted(numbers)
+    impacts, numbers = _impacts(trajectory)
     decimals = time_decimals(end - start)
     moments = []
     for time in times:
         words = [time_text(time, decimals)]
-        before = bisect_left(impacts, time)
-        if time in numbers:
-            words.append(f"impact {numbers[time]}")
+        before = int(np.searchsorted(impacts, time))
+        if before < len(impacts) and impacts[before] == time:
+            words.append(f"impact {numbers[before]}")
         elif time == start:
             words.append("start")
         elif time == end:
             words.append("end")
         elif before:
-            words.append(f"after impact {numbers[impacts[before - 1]]}")
+            words.append(f"after impact {numbers[before - 1]}")
         moments.append(Moment(time, "   ".join(words)))
     return moments
 
 
-def impact_numbers(trajectory: Any) -> dict[float, int]:
-    """Map the time of every impact [s] to its number from 1; impacts at one instant share the first."""
-    numbers: dict[float, int] = {}
-    impacts = (event for event in trajectory.events if event.kind == "impact")
-    for number, event in enumerate(impacts, start=1):
-        numbers.setdefault(float(event.time), number)
-    return numbers
+def _impacts(trajectory: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Times [s] of impacts, each once and in order, and the number from 1 of the first impact at each."""
+    times, kinds = event_table(trajectory)
+    instants, first = np.unique(times[kinds == "impact"], return_index=True)
+    return instants, first + 1
 
 
 def time_text(time: float, decimals: int = 3) -> str:

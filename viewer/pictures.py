@@ -2,37 +2,43 @@
 
 import math
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .moments import Moment, choose_moments, label_moment
+from .camera import OrbitCamera
+from .moments import Moment, choose_moments, label_moments, time_decimals, time_text
 from .offscreen import offscreen_window
 from .png import check_picture_path, write_png
+from .replay import Replay
+from .run import Run
 from .stage import Stage, length_text
+from .theme import colour_of_run, to_bytes
 
 LARGEST_SIDE = 8192  # pixels
 STRIP_COLUMNS = 3
 STRIP_GAP = 6  # pixels
+MOST_NAMES = 9  # of overlaid runs that are written out
 
 
 def render(
-    trajectory: Any,
+    runs: Sequence[Run],
     path: str | os.PathLike[str],
     *,
     time: float | None = None,
     size: tuple[int, int] = (1280, 720),
 ) -> Path:
-    """Write a PNG picture of a trajectory at a time [s], by default its end; return the path."""
+    """Write a PNG picture of runs, overlaid, at a time [s], by default the last end; return the path."""
     path = check_picture_path(path)
     size = check_size(size)
-    start, end = float(trajectory.start_time), float(trajectory.end_time)
+    start, end = min(run.start for run in runs), max(run.end for run in runs)
     chosen = end if time is None else float(time)
     if not start <= chosen <= end:
         raise ValueError(f"time must lie between {start} and {end} s, where the trajectory is, got {time!r}")
-    write_png(path, draw_pictures(trajectory, [label_moment(trajectory, chosen)], size)[0])
+    write_png(path, next(stream_runs(runs, [chosen], size)))
     return path
 
 
@@ -45,6 +51,16 @@ def render_strip(
     chosen = choose_moments(trajectory, moments)
     write_png(path, _grid(draw_pictures(trajectory, chosen, size)))
     return path
+
+
+def stream_runs(
+    runs: Sequence[Run], times: Sequence[float], size: tuple[int, int], *, linger: float = 0.0
+) -> Iterator[np.ndarray]:
+    """Draw one run, or several over each other, at times [s]; see `stream_pictures`."""
+    if len(runs) > 1:
+        return stream_overlaid(runs, times, size, linger=linger)
+    trajectory = runs[0].trajectory
+    return stream_pictures(trajectory, label_moments(trajectory, times), size, linger=linger)
 
 
 def draw_pictures(trajectory: Any, moments: list[Moment], size: tuple[int, int]) -> list[np.ndarray]:
@@ -60,26 +76,88 @@ def stream_pictures(
     from .overlay import Overlay
     from .renderer import Renderer
 
-    width, height = size
     stage = Stage(trajectory)
-    camera = stage.camera(width / height)
-    renderer = Renderer(stage, size)
-    text_size = max(8.0, 0.019 * min(height, 1.2 * width))
-    try:
+    camera = stage.camera(size[0] / size[1])
+    with closing(Renderer(stage, size)) as renderer:
         for moment in moments:
             renderer.draw(camera, moment.time, linger=linger)
             overlay = Overlay(window, size)
-            line = height - 2.2 * text_size
-            overlay.text(moment.label, 2 * text_size, line, size=text_size, paper=True)
-            tile = f"tile {length_text(stage.tile)}"
-            if stage.planes:
-                overlay.text(
-                    tile, width - 2 * text_size, line, size=0.8 * text_size, anchor="right", paper=True
-                )
+            _write_top(overlay, moment.label, stage, size)
             overlay.draw()
             yield renderer.read()
-    finally:
-        renderer.close()
+
+
+def stream_overlaid(
+    runs: Sequence[Run], times: Iterable[float], size: tuple[int, int], *, linger: float = 0.0
+) -> Iterator[np.ndarray]:
+    """Draw runs over each other at times [s], as the window does, with their names in their colours."""
+    window = offscreen_window()
+    from .composition import compose
+    from .overlay import Overlay
+    from .renderer import Renderer
+
+    replay = Replay(runs, aspect=size[0] / size[1])
+    replay.linger = linger
+    decimals = time_decimals(replay.timeline.duration)
+    with closing(Renderer(runs[0].stage, size)) as renderer:
+        for time in times:
+            replay.seek(time)
+            renderer.draw_pictures(replay.camera, compose(replay))
+            overlay = Overlay(window, size)
+            _write_top(overlay, time_text(time, decimals), runs[0].stage, size)
+            _write_names(overlay, [run.name for run in runs], size)
+            overlay.draw()
+            yield renderer.read()
+
+
+def draw_replay(
+    replay: Replay, size: tuple[int, int], camera: OrbitCamera | None = None, unit: float = 1.0
+) -> np.ndarray:
+    """Draw what a window of `size` pixels shows of a replay, with all that lies over it, (height, width, 3).
+
+    unit : pixels for a unit of what lies over the scene
+    """
+    window = offscreen_window()
+    from .composition import compose
+    from .heads_up import HeadsUp
+    from .overlay import Overlay
+    from .renderer import Renderer
+
+    with closing(Renderer(replay.runs[0].stage, size)) as renderer:
+        renderer.theme = replay.look.theme
+        renderer.draw_pictures(camera or replay.camera, compose(replay))
+        overlay = Overlay(window, size, replay.look.theme)
+        HeadsUp(replay, size, unit).draw(overlay)
+        overlay.draw()
+        return renderer.read()
+
+
+def _text_size(size: tuple[int, int]) -> float:
+    return max(8.0, 0.019 * min(size[1], 1.2 * size[0]))
+
+
+def _write_top(overlay: Any, label: str, stage: Stage, size: tuple[int, int]) -> None:
+    """The label in one corner, the size of the floor's tiles in the other."""
+    (width, height), text_size = size, _text_size(size)
+    line = height - 2.2 * text_size
+    overlay.text(label, 2 * text_size, line, size=text_size, paper=True)
+    if stage.planes:
+        tile = f"tile {length_text(stage.tile)}"
+        overlay.text(tile, width - 2 * text_size, line, size=0.8 * text_size, anchor="right", paper=True)
+
+
+def _write_names(overlay: Any, names: Sequence[str], size: tuple[int, int]) -> None:
+    """The names of overlaid runs below the label, or how many there are."""
+    text_size = _text_size(size)
+    line = size[1] - 5.0 * text_size
+    if len(names) > MOST_NAMES:
+        words = f"{len(names)} outcomes"
+        overlay.text(words, 2 * text_size, line, size=0.8 * text_size, paper=True)
+        return
+    for number, name in enumerate(names):
+        overlay.disc(2.2 * text_size, line, 0.5 * text_size, to_bytes(colour_of_run(number)))
+        overlay.text(name, 3.6 * text_size, line, size=0.8 * text_size, paper=True)
+        line -= 1.9 * text_size
 
 
 def check_size(size: Any) -> tuple[int, int]:

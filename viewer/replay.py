@@ -63,6 +63,7 @@ class Replay:
     chosen : number of the run that is followed while the others fade, or None where all count the same
     picked, picked_run : body that was clicked, and in which run
     walks : by number of a run, the steps inside its impacts of this instant; all runs go along together
+    linger : for how long [s] contacts stay visible after their event while nothing plays
     changed : whether anything was done since the last picture; who draws resets it
     """
 
@@ -73,6 +74,7 @@ class Replay:
         self.message: Message | None = None
         self.side_by_side = False
         self.plays_impacts = False
+        self.linger = 0.0
         self._pool: dict[Any, Mesh] = {}
         self._until_reload = RELOAD_SECONDS
         self._open(list(runs))
@@ -122,12 +124,13 @@ class Replay:
         if number in self.walks:
             view = self.walks[number].contacts()
             return [] if view is None else [view]
-        run, linger = self.runs[number], LINGER_SECONDS * self.timeline.speed
+        run = self.runs[number]
+        linger = LINGER_SECONDS * self.timeline.speed if self.timeline.playing else self.linger
         latest = run.latest_event(self.timeline.time)
         if latest is None:
             return []
         time = float(run.event_times[latest])
-        if time < self.timeline.time - (linger if self.timeline.playing else 0.0):
+        if time < self.timeline.time - linger:
             return []
         views = [ContactView.of_event(event) for event in run.events_at(time)]
         return [view for view in views if view is not None]

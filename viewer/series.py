@@ -14,6 +14,8 @@ AXIS_NAMES: dict[Over, str] = {"time": "t [s]", "impulse": "s = t + ΣΛₙ [s +
 _MOST_STATES = 40_000  # of bodies that energies are summed over, at events and between; about half a second
 _MOST_OTHER_EVENTS = 5000  # than impacts; each is looked at by itself
 _STEPS_A_STAGE = 8  # of an impact path, since energy is a parabola along a stage
+WORKS = ("friction", "damping", "drag", "drives", "applied", "impacts", "closing", "springs")
+_LEAST_WORK = 1e-9  # of the largest energy; less is rounding
 _LEAST_TIMES = 100  # however many bodies there are
 
 
@@ -104,6 +106,31 @@ def energies(trajectory: Any, over: Over = "time", samples: int = 600) -> tuple[
         Series("kinetic", "J", x, kinetic),
         Series("potential", "J", x, potential),
     )
+
+
+def works(trajectory: Any, over: Over = "time", samples: int = 300) -> list[Series]:
+    """Work since the start [J] of what has no potential, and energy in springs, each where it is not zero.
+
+    Of a run with many events, evenly chosen ones are looked at. Empty without a ledger. Work inside an impact is
+    a straight line over the impulse.
+    """
+    if not hasattr(trajectory, "ledger"):
+        return []
+    event_times = np.asarray(trajectory.event_times, dtype=float)
+    instants = np.unique(event_times[_evenly(len(event_times), samples)])
+    even = np.linspace(trajectory.start_time, trajectory.end_time, samples)
+    looks = ((instants, "left"), (instants, "right"), (even, "right"))
+    ledgers = [trajectory.ledger(times, side=side) for times, side in looks]
+    clock = ImpulseClock(trajectory)
+    x = np.concatenate([times if over == "time" else clock.s(times, side) for times, side in looks])
+    order = np.lexsort((np.arange(len(x)) >= len(instants), x))
+    total = np.concatenate([ledger.energy for ledger in ledgers])
+    found = []
+    for name in WORKS:
+        done = np.concatenate([np.broadcast_to(getattr(one, name), one.energy.shape) for one in ledgers])
+        if np.abs(done).max(initial=0.0) > _LEAST_WORK * np.abs(total).max(initial=0.0):
+            found.append(Series(name, "J", x[order], done[order]))
+    return found
 
 
 def _with_paths(

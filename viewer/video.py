@@ -6,17 +6,17 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from ..progress import ProgressBar
 from .files import whole_file
-from .moments import label_moments
-from .pictures import stream_pictures
+from .pictures import stream_runs
 from .png import write_png
+from .run import Run
 from .timeline import natural_speed
 
 ARROW_SECONDS = 0.25  # of video that an impulse stays visible after its event, as in the window
@@ -53,7 +53,7 @@ def frame_times(start: float, end: float, fps: int, speed: float | None = None) 
 
 
 def write_video(
-    trajectory: Any,
+    runs: Sequence[Run],
     path: Path,
     times: np.ndarray,
     *,
@@ -64,11 +64,11 @@ def write_video(
     """Write the frames at `times` [s] as an MP4 or GIF file, which appears whole or not at all."""
     writer = _chosen_writer(path.suffix.lower(), size, fps)
     with whole_file(path) as unfinished:
-        writer.write(_frames(trajectory, times, size, fps, progress), unfinished)
+        writer.write(_frames(runs, times, size, fps, progress), unfinished)
 
 
 def write_sequence(
-    trajectory: Any,
+    runs: Sequence[Run],
     pattern: Path,
     times: np.ndarray,
     *,
@@ -77,7 +77,7 @@ def write_sequence(
     progress: bool = False,
 ) -> None:
     """Write the frames at `times` [s] as PNG files; the pattern's %d or %04d stands for their numbers."""
-    for number, pixels in enumerate(_frames(trajectory, times, size, fps, progress)):
+    for number, pixels in enumerate(_frames(runs, times, size, fps, progress)):
         write_png(numbered(pattern, number), pixels)
 
 
@@ -87,10 +87,10 @@ def numbered(pattern: Path, number: int) -> Path:
 
 
 def _frames(
-    trajectory: Any, times: np.ndarray, size: tuple[int, int], fps: int, progress: bool
+    runs: Sequence[Run], times: np.ndarray, size: tuple[int, int], fps: int, progress: bool
 ) -> Iterator[np.ndarray]:
     linger = ARROW_SECONDS * fps * float(times[1] - times[0]) if len(times) > 1 else 0.0
-    pictures = stream_pictures(trajectory, label_moments(trajectory, times.tolist()), size, linger=linger)
+    pictures = stream_runs(runs, times.tolist(), size, linger=linger)
     with ProgressBar(0, len(times), "drawing") as bar:
         for number, pixels in enumerate(pictures, start=1):
             if progress:

@@ -208,7 +208,7 @@ def recording(folder):
         (["--out", "a.gif", "--fps", "30"], "hundredths of a second"),
         (["--out", "a.png", "--strip", "--fps", "9"], "--strip draws six moments"),
         (["--out", "nowhere/a.html"], "the folder of 'nowhere/a.html' does not exist"),
-        (["ball.h5", "--out", "a.glb"], "only a player (.html) shows several runs"),
+        (["ball.h5", "--out", "a.glb"], "a glTF scene shows one run, got 2"),
     ],
 )
 def test_what_cannot_be_rendered_is_one_sentence(capsys, recording, arguments, words):
@@ -225,7 +225,7 @@ def test_render_without_opengl_or_ffmpeg_is_bad_input(capsys, recording, monkeyp
     def no_opengl(*_, **__):
         raise DisplayError("OpenGL is not there.")
 
-    monkeypatch.setattr("carom.viewer.video.stream_pictures", no_opengl)
+    monkeypatch.setattr("carom.viewer.video.stream_runs", no_opengl)
     assert "OpenGL is not there." in refused(capsys, "render", "ball.h5", "--out", "a_%d.png")
 
 

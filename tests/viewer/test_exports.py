@@ -30,6 +30,10 @@ def picture(run, time, linger=0.0):
     return pixels.astype(int)
 
 
+def pixels_of(path):
+    return np.asarray(Image.open(path).convert("RGB")).astype(int)
+
+
 def decoded(path):
     """All frames of a video (n, height, width, 3) as ffmpeg reads them."""
     command = ["ffmpeg", "-v", "error", "-i", str(path), "-fps_mode", "passthrough", "-f", "rawvideo"]
@@ -147,7 +151,7 @@ def test_an_interrupted_video_leaves_nothing(run, needs_gl, tmp_path, monkeypatc
         yield np.zeros((SIZE[1], SIZE[0], 3), dtype=np.uint8)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(video, "stream_pictures", interrupted)
+    monkeypatch.setattr(video, "stream_runs", interrupted)
     with pytest.raises(KeyboardInterrupt):
         render(run, tmp_path / "ball.mp4", size=SIZE)
     assert list(tmp_path.iterdir()) == []
@@ -205,9 +209,22 @@ def test_options_that_do_not_fit_are_refused(run, tmp_path, name, options, words
     assert list(tmp_path.iterdir()) == []
 
 
-def test_only_the_player_shows_several_runs(run, tmp_path):
-    with pytest.raises(ValueError, match=r"only a player \(\.html\) shows several runs at once, got 2"):
-        render([run, run], tmp_path / "two.mp4")
+def test_several_runs_are_overlaid_each_in_its_colour(balls, needs_gl, tmp_path):
+    one, other = balls(1), balls(1)
+    alone = pixels_of(render(one, tmp_path / "one.png", time=0.2, size=SIZE))
+    names = ["the one", "the other"]
+    both = pixels_of(render([one, other], tmp_path / "both.png", time=0.2, size=SIZE, labels=names))
+    frames = tmp_path / "frames"
+    render([one, other], f"{frames}/", start=0.2, end=0.2, size=SIZE, labels=names)
+    (frame,) = frames.iterdir()
+    assert alone.shape == both.shape
+    assert np.abs(alone - both).mean() > 0.5
+    assert np.array_equal(pixels_of(frame), both)
+
+
+def test_a_gltf_scene_shows_one_run(run, tmp_path):
+    with pytest.raises(ValueError, match=r"a glTF scene shows one run, got 2"):
+        render([run, run], tmp_path / "two.glb")
 
 
 @pytest.mark.parametrize("name", ["a.mp4", "a.gif", "a.glb", "a.html", "a.png", "a_%d.png"])

@@ -75,7 +75,9 @@ def assert_shows_something(figure):
 @pytest.mark.parametrize("over", ["time", "impulse"])
 def test_energy_is_drawn_from_its_series(run, over):
     figure = figures.energy(run, over)
-    for line in series.energies(run, over):
+    works = series.works(run, over)
+    assert "impacts" in [line.name for line in works]
+    for line in (*series.energies(run, over), *works):
         assert np.array_equal(drawn(figure, line.name), np.column_stack([line.x, line.y]))
     assert figure.axes[0].get_xlabel() == series.AXIS_NAMES[over]
     assert figure.axes[0].get_ylabel() == "energy [J]"

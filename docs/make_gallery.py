@@ -1,0 +1,177 @@
+"""Make the pictures of docs/gallery.md: `python docs/make_gallery.py [NAME...]`, without a display."""
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+import carom
+from carom.demos import demo_by_name, load_dropped_mesh, shipped_mesh
+from carom.impact_laws import law_by_name
+from carom.viewer.pictures import draw_replay
+from carom.viewer.replay import Replay
+from carom.viewer.show import make_runs
+
+FOLDER = Path(__file__).parent
+SIZE = (1120, 630)
+UNIT = 0.95
+STEP = 4  # of the shades of red, green and blue, which keeps the files small
+
+
+@dataclass(frozen=True)
+class WhereUndecided:
+    """One law for impacts at three contacts or more, `AnitescuPotra` for those that have one outcome."""
+
+    undecided: Any
+    otherwise: Any = field(default_factory=carom.AnitescuPotra)
+    name = "where-undecided"
+    honours_friction = True
+    honours_restitution = False
+
+    def resolve(self, problem: Any, rng: Any = None) -> Any:
+        """The answer of the one or the other law."""
+        law = self.undecided if problem.contact_count > 2 else self.otherwise
+        return law.resolve(problem, rng)
+
+
+def falling_block() -> carom.Scene:
+    """A block that falls flat onto the floor."""
+    material = carom.Material(friction=0.8)
+    scene = carom.Scene()
+    scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True, material=material, name="floor"))
+    block = carom.Body(
+        carom.Box((0.3, 0.3, 0.6)),
+        density=500.0,
+        position=(0, 0, 0.32),
+        velocity=(0, 0, -3.0),
+        material=material,
+        name="block",
+    )
+    scene.add(block)
+    return scene
+
+
+def stack() -> carom.Scene:
+    """Two balls side by side on the floor, and a third that arrives between them from above."""
+    material = carom.Material(friction=0.6)
+    radius = 0.1
+    scene = carom.Scene()
+    scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True, material=material, name="floor"))
+    for name, x, z, speed in (
+        ("left", -radius, radius, 0.0),
+        ("right", radius, radius, 0.0),
+        ("top", 0.0, (1 + np.sqrt(3)) * radius, 3.0),
+    ):
+        ball = carom.Body(
+            carom.Sphere(radius),
+            density=1000.0,
+            position=(x, 0, z),
+            velocity=(0, 0, -speed),
+            material=material,
+            name=name,
+        )
+        scene.add(ball)
+    return scene
+
+
+def rocking_block() -> None:
+    """Three orders in which four corners may be struck."""
+    law = WhereUndecided(carom.SequentialLCP(order="random"))
+    tree = carom.Simulator(falling_block(), law).branches(12, seed=0, until=0.4, tolerance=1e-9)
+    chosen = [tree.leaves.index(leaf) for leaf in sorted(set(tree.leaves))]
+    print(f"{len(chosen)} different outcomes of {len(tree)}")
+    tilts = {member: tree.trajectories[member].sample(0.16).orientation[1] for member in chosen}
+    shown = chosen[:1]
+    while len(shown) < 3:  # the one least like those that are shown
+        shown.append(min(chosen, key=lambda one: max(abs(tilts[one] @ tilts[other]) for other in shown)))
+    runs = [tree.trajectories[member] for member in shown]
+    replay = Replay(make_runs(runs, ["one order of corners", "another", "a third"]))
+    replay.seek(0.16)
+    save("rocking_block", replay)
+
+
+def ball_stack() -> None:
+    """Fifty outcomes of one impact at five contacts, and where they lead."""
+    law = WhereUndecided(carom.SetValuedRouth(step=0.5))
+    tree = carom.Simulator(stack(), law).branches(50, seed=1, until=0.9, tolerance=1e-9)
+    replay = Replay(make_runs(list(tree.trajectories), [f"outcome {number + 1}" for number in range(50)]))
+    replay.shown.trails = True
+    replay.seek(0.9)
+    save("ball_stack", replay)
+    print(f"{len(set(tree.leaves))} different outcomes of {len(tree)}")
+
+
+def billiard_break() -> None:
+    """The rack at the instant of the break."""
+    demo = demo_by_name("rack-break")
+    run = carom.Simulator(demo.scene(), law_by_name(demo.law)).run(0.6)
+    replay = Replay(make_runs(run))
+    replay.timeline.next_impact()
+    replay.arrive()
+    replay.look_at_impact()
+    replay.orbit(0.0, 0.5)
+    replay.zoom(0.95, (0.0, 0.0))
+    save("billiard_break", replay)
+
+
+def newtons_cradle() -> None:
+    """Half-way through the impact, beside its energy and impulses."""
+    demo = demo_by_name("newtons-cradle")
+    run = carom.Simulator(demo.scene(), law_by_name(demo.law)).run(demo.duration)
+    replay = Replay(make_runs(run))
+    replay.timeline.next_impact()
+    replay.arrive()
+    replay.step_inside(-2)
+    replay.shown.velocities = True
+    replay.look_at_impact()
+    save("newtons_cradle", replay)
+    clip = FOLDER / "gallery_newtons_cradle.gif"
+    carom.render(run, clip, size=(480, 200), fps=20)
+    print(f"{clip.name}: {clip.stat().st_size / 1000:.0f} kB")
+
+
+def mesh_pile() -> None:
+    """Eight chipped blocks that have fallen onto each other."""
+    mesh = load_dropped_mesh(shipped_mesh())
+    scene = carom.Scene()
+    material = carom.Material(friction=0.5)
+    scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True, material=material, name="floor"))
+    random = np.random.default_rng(1)
+    for number in range(8):
+        turn = random.standard_normal(4)
+        block = carom.Body(
+            mesh.shape,
+            density=1000.0,
+            position=(0.05 * (number % 2), 0.06 * (number // 2 % 2), 0.12 + 0.21 * number),
+            orientation=turn / np.linalg.norm(turn),
+            material=material,
+            name=f"block-{number + 1}",
+        )
+        scene.add(block)
+    run = carom.Simulator(scene, carom.AnitescuPotra()).run(0.7)
+    replay = Replay(make_runs(run))
+    replay.seek(run.end_time)
+    places = run.sample(run.end_time).position[1:]
+    replay.camera.frame_all(places.min(axis=0) - 0.1, places.max(axis=0) + 0.1, replay.view_aspect(), 1.2)
+    replay.pan(0.0, -0.05)
+    save("mesh_pile", replay)
+
+
+def save(name: str, replay: Replay) -> None:
+    """Write what a window shows of a replay, with few shades."""
+    image = Image.fromarray(draw_replay(replay, SIZE, unit=UNIT) // STEP * STEP)
+    path = FOLDER / f"gallery_{name}.png"
+    image.save(path, optimize=True)
+    print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB", flush=True)
+
+
+PICTURES = {
+    one.__name__: one for one in (rocking_block, ball_stack, billiard_break, newtons_cradle, mesh_pile)
+}
+
+if __name__ == "__main__":
+    for wanted in sys.argv[1:] or PICTURES:
+        PICTURES[wanted]()
