@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import trimesh
 from PIL import Image
 
 import carom
 from carom.demos import demo_by_name, load_dropped_mesh, shipped_mesh
-from carom.impact_laws import law_by_name
+from carom.impact_laws import invariant_directions, law_by_name, slip_curve
+from carom.viewer.figures import Ray, hodograph
 from carom.viewer.pictures import draw_replay
 from carom.viewer.replay import Replay
 from carom.viewer.show import make_runs
@@ -117,6 +119,54 @@ def billiard_break() -> None:
     save("billiard_break", replay)
 
 
+def icosahedron() -> None:
+    """An icosahedron on the corner of a tetrahedron, beside the hodograph of its slip."""
+    corner = trimesh.creation.icosahedron().vertices * 0.1
+    base = np.array([(0.0, 0.0, 0.0), (0.35, 0.0, -0.4), (-0.2, 0.3, -0.4), (-0.2, -0.3, -0.4)])
+    material = carom.Material(friction=0.25, restitution=0.5)
+    scene = carom.Scene()
+    middle = base.mean(axis=0)
+    scene.add(
+        carom.Body(
+            carom.ConvexMesh(base - middle),
+            position=middle,
+            fixed=True,
+            material=material,
+            name="tetrahedron",
+        )
+    )
+    scene.add(
+        carom.Body(
+            carom.ConvexMesh(corner),
+            density=1000.0,
+            position=(0.02, -0.015, 0.2),
+            orientation=(0.8, 0.36, 0.48, 0.0),
+            velocity=(-0.6, 0.5, -2.0),
+            angular_velocity=(5.0, -3.0, 25.0),
+            material=material,
+            name="icosahedron",
+        )
+    )
+    run = carom.Simulator(scene, carom.StrongeCoulomb()).run(0.25)
+    impact = run.events[0]
+    replay = Replay(make_runs(run))
+    replay.timeline.next_impact()
+    replay.arrive()
+    replay.look_at_impact()
+    replay.zoom(2.0, (0.0, 0.0))
+    view = draw_replay(replay, (SIZE[0] * 3 // 5, SIZE[1]), unit=UNIT)
+    curve = slip_curve(impact.problem, impact.outcome)
+    slip = curve.at(np.linspace(0.0, curve.end, 400))[0]
+    rays = [Ray(each.direction, each.centrifugal) for each in invariant_directions(impact.problem)]
+    figure = hodograph(slip, rays)
+    figure.set_size_inches(SIZE[0] * 2 / 500, SIZE[1] / 100)
+    figure.set_dpi(100)
+    page = FOLDER / "gallery_icosahedron.png"
+    figure.savefig(page, dpi=100)
+    beside = np.asarray(Image.open(page).convert("RGB").resize((SIZE[0] - view.shape[1], SIZE[1])))
+    save_picture("icosahedron", np.concatenate([view, beside], axis=1))
+
+
 def newtons_cradle() -> None:
     """Half-way through the impact, beside its energy and impulses."""
     demo = demo_by_name("newtons-cradle")
@@ -162,14 +212,20 @@ def mesh_pile() -> None:
 
 def save(name: str, replay: Replay) -> None:
     """Write what a window shows of a replay, with few shades."""
-    image = Image.fromarray(draw_replay(replay, SIZE, unit=UNIT) // STEP * STEP)
+    save_picture(name, draw_replay(replay, SIZE, unit=UNIT))
+
+
+def save_picture(name: str, pixels: np.ndarray) -> None:
+    """Write pixels (height, width, 3), with few shades."""
+    image = Image.fromarray(pixels // STEP * STEP)
     path = FOLDER / f"gallery_{name}.png"
     image.save(path, optimize=True)
     print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB", flush=True)
 
 
 PICTURES = {
-    one.__name__: one for one in (rocking_block, ball_stack, billiard_break, newtons_cradle, mesh_pile)
+    one.__name__: one
+    for one in (rocking_block, ball_stack, billiard_break, icosahedron, newtons_cradle, mesh_pile)
 }
 
 if __name__ == "__main__":
