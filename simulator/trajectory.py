@@ -247,20 +247,26 @@ class Trajectory:
         return self.motions[body].coefficients(piece, model.inertia[body], model.inverse_inertia[body])
 
     def energy(self, t: Any, side: str = "right") -> Any:
-        """Kinetic plus gravitational energy [J] at time(s) `t`."""
-        return self.model.energy(self.sample(t, side=side))
+        """Kinetic energy plus that in gravity and in the springs of joints [J] at time(s) `t`."""
+        state = self.sample(t, side=side)
+        return self.model.energy(state) + self.model.spring_energy(state)
 
     def energy_parts(self, t: Any, side: str = "right") -> tuple[Any, Any]:
-        """Kinetic and gravitational energy [J] at time(s) `t`."""
+        """Kinetic energy, and that in gravity and in the springs of joints [J] at time(s) `t`."""
         state = self.sample(t, side=side)
-        return self.model.kinetic_energy(state), self.model.potential_energy(state)
+        return (
+            self.model.kinetic_energy(state),
+            self.model.potential_energy(state) + self.model.spring_energy(state),
+        )
 
     def ledger(self, t: Any, side: str = "right") -> EnergyLedger:
         """Where the energy is at time(s) `t` [s], and what work has been done since the start."""
         state = self.sample(t, side=side)
+        model = self.model
         works = self.works.until(np.atleast_1d(np.asarray(t, dtype=float)), side)
         done = works[0].tolist() if np.ndim(t) == 0 else works.T
-        return EnergyLedger(t, *self.energy_parts(t, side), self.model.spring_energy(state), *done)
+        energies = (model.kinetic_energy(state), model.potential_energy(state), model.spring_energy(state))
+        return EnergyLedger(t, *energies, *done)
 
     def largest_overlap(self, samples: int = 200) -> float:
         """Deepest overlap [m] of any pair at `samples` even times and every event, 0 where none overlaps."""

@@ -42,6 +42,8 @@ def test_damped_spring():
     ledger = trajectory.ledger(times)
     assert (np.diff(ledger.damping) <= 1e-13).all()
     assert ledger.damping[-1] < -1.0
+    np.testing.assert_allclose(trajectory.energy(times), ledger.energy, atol=1e-13)
+    np.testing.assert_allclose(sum(trajectory.energy_parts(times)), ledger.energy, atol=1e-13)
     np.testing.assert_allclose(
         ledger.springs, 0.5 * stiffness * trajectory.sample(times).position[:, 0, 2] ** 2, atol=1e-12
     )
