@@ -10,17 +10,7 @@ from rich.table import Table
 
 import carom
 from carom.demos import demo_by_name, demo_names
-
-LAWS = {
-    law.name: law
-    for law in (
-        carom.AnitescuPotra(),
-        carom.MaximumDissipation(),
-        carom.SequentialLCP(),
-        carom.SequentialReflection(),
-        carom.StrongeCoulomb(),
-    )
-}
+from carom.impact_laws import law_by_name
 
 
 def main() -> None:
@@ -32,7 +22,7 @@ def main() -> None:
             continue
         for _ in range(2):
             start = time.process_time()
-            trajectory = carom.Simulator(demo.scene(), LAWS[demo.law]).run(demo.duration)
+            trajectory = carom.Simulator(demo.scene(), law_by_name(demo.law)).run(demo.duration)
             spent = time.process_time() - start
         events = len(trajectory.events)
         steps = sum(len(motion) for motion in trajectory.motions)

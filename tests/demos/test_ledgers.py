@@ -5,24 +5,15 @@ import pytest
 
 import carom
 from carom.demos import demo_by_name, demo_names
+from carom.impact_laws import law_by_name
 
-LAWS = {
-    law.name: law
-    for law in (
-        carom.AnitescuPotra(),
-        carom.MaximumDissipation(),
-        carom.SequentialLCP(),
-        carom.SequentialReflection(),
-        carom.StrongeCoulomb(),
-    )
-}
 SCENES = [name for name in demo_names() if hasattr(demo_by_name(name), "scene")]
 
 
 @pytest.mark.parametrize("name", SCENES)
 def test_the_ledger_closes(name):
     demo = demo_by_name(name)
-    trajectory = carom.Simulator(demo.scene(), LAWS[demo.law]).run(demo.duration)
+    trajectory = carom.Simulator(demo.scene(), law_by_name(demo.law)).run(demo.duration)
     ledger = trajectory.ledger(np.linspace(0.0, trajectory.end_time, 301))
     assert np.abs(ledger.residual).max() <= 1e-8
     assert ledger.impacts[-1] <= 1e-12

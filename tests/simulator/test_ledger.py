@@ -9,20 +9,19 @@ from carom.simulator import Simulator
 GRAVITY = 9.81
 
 
-def sliding_scene():
-    """A block that slides to a stop beside a pendulum with a damped spring and a drive."""
+def sliding_block():
+    """A block that friction brings to rest."""
     scene = carom.Scene()
     material = carom.Material(0.3, 0.0)
     scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True, material=material))
-    scene.add(
-        carom.Body(
-            carom.Box((0.2, 0.2, 0.1)),
-            mass=2.0,
-            position=(0, 0, 0.05),
-            velocity=(1.5, 0, 0),
-            material=material,
-        )
-    )
+    box = carom.Box((0.2, 0.2, 0.1))
+    scene.add(carom.Body(box, mass=2.0, position=(0, 0, 0.05), velocity=(1.5, 0, 0), material=material))
+    return scene
+
+
+def sliding_scene():
+    """The block beside a pendulum with a damped spring and a drive."""
+    scene = sliding_block()
     scene.add(carom.Body(carom.Sphere(0.1), mass=1.0, position=(5, 0, 3)))
     scene.add_joint(
         carom.RevoluteJoint(
@@ -39,19 +38,7 @@ def sliding_scene():
 
 
 def test_friction_work_of_a_sliding_block():
-    scene = carom.Scene()
-    material = carom.Material(0.3, 0.0)
-    scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True, material=material))
-    scene.add(
-        carom.Body(
-            carom.Box((0.2, 0.2, 0.1)),
-            mass=2.0,
-            position=(0, 0, 0.05),
-            velocity=(1.5, 0, 0),
-            material=material,
-        )
-    )
-    trajectory = Simulator(scene, carom.StrongeCoulomb()).run(2.0)
+    trajectory = Simulator(sliding_block(), carom.StrongeCoulomb()).run(2.0)
     times = np.linspace(0, 0.5, 11)
     ledger = trajectory.ledger(times)
     slid = 1.5 * times - 0.15 * GRAVITY * times**2
