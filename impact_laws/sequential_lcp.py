@@ -49,7 +49,7 @@ class SequentialLCP:
 
     order: str | Sequence[int] = "most_approaching"
     cone_edges: int = 8
-    max_impacts: int = 100_000
+    max_impacts: int = 1000
 
     name: ClassVar[str] = "sequential-lcp"
     honours_friction: ClassVar[bool] = True
