@@ -268,12 +268,13 @@ def test_singular_mobility_takes_the_least_norm(rank):
 
 
 FINITE = st.floats(-4.0, 4.0, allow_subnormal=False)
+SPEEDS = FINITE.filter(lambda speed: speed == 0.0 or abs(speed) > 1e-100)  # the squares of less are lost
 
 
 @settings(derandomize=True, max_examples=400, deadline=None)
 @given(
     arrays(np.float64, (3, 3), elements=FINITE),
-    arrays(np.float64, 3, elements=FINITE),
+    arrays(np.float64, 3, elements=SPEEDS),
     st.sampled_from([0.0, 1e-3, 0.3, 1.0, 1000.0]) | st.floats(0.0, 1000.0, allow_subnormal=False),
     st.integers(-100, 100),
 )
