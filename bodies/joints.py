@@ -14,7 +14,7 @@ import numpy as np
 
 from . import checks
 from .body import Body
-from .rotation import quaternion_product, rotation_matrices
+from .rotation import conjugate, quaternion_product, rotation_matrices
 
 
 class RowKind(IntEnum):
@@ -330,7 +330,7 @@ class Frame:
         """The poses of a body and its base, or the world."""
         place = np.zeros(3) if base is None else base.position
         turn = np.array([1.0, 0.0, 0.0, 0.0]) if base is None else base.orientation
-        seen = quaternion_product(turn * [1.0, -1.0, -1.0, -1.0], body.orientation)
+        seen = quaternion_product(conjugate(turn), body.orientation)
         return cls(body.position, rotation_matrices(body.orientation), place, rotation_matrices(turn), seen)
 
     def row(

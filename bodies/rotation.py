@@ -17,6 +17,11 @@ def rotation_matrices(orientation: Array) -> Array:
     return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
+def conjugate(quaternion: Array) -> Array:
+    """The unit quaternion (4,) that turns back."""
+    return quaternion * np.array([1.0, -1.0, -1.0, -1.0])
+
+
 def quaternion_product(first: Array, second: Array) -> Array:
     """Product (4,) of two quaternions: the turn of the second, then that of the first."""
     w, x, y, z = first

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..bodies import Drive, PlacedJoint, Scene
 from ..bodies.joints import DrivenJoint, JointRow, RowKind
-from ..bodies.rotation import quaternion_product, rotation_matrices
+from ..bodies.rotation import conjugate, quaternion_product, rotation_matrices
 from . import contact_kernels
 from .contact_kernels import System
 from .joint_kernels import JOINT_GEOMETRY, joint_rows
@@ -73,10 +73,9 @@ def _seen_from_what_moves(scene: Scene, joint: PlacedJoint, row: JointRow) -> Ar
         axis = slice(6 * side + 3, 6 * side + 6)
         numbers[place] = pose.position + axes @ numbers[place]
         numbers[axis] = axes @ numbers[axis]
-        reverse = pose.orientation * [1.0, -1.0, -1.0, -1.0]
         reference = numbers[14:18]
         numbers[14:18] = (
-            quaternion_product(reference, reverse)
+            quaternion_product(reference, conjugate(pose.orientation))
             if side
             else quaternion_product(pose.orientation, reference)
         )
@@ -255,8 +254,7 @@ class Articulation:
         if key not in self._systems:
             if len(self._systems) >= _SYSTEMS_KEPT:
                 self._systems.clear()
-            local = np.full(model.count, -1, dtype=np.int64)
-            local[bodies] = np.arange(len(bodies))
+            local = _numbering(model, bodies)
             _, joint_ends, joint_geometry = self.held.among(local)
             acting, force_ends, force_geometry = self.forces.among(local)
             inertias = np.concatenate(
@@ -290,11 +288,22 @@ class Articulation:
         self, model: "Model", bodies: NDArray[np.int64], states: Array, which: Any
     ) -> tuple[Array, Array, Array]:
         """Of limits, by number: derivatives (k, 6 m) of their rates by velocities of bodies, rates and gaps."""
-        local = np.full(model.count, -1, dtype=np.int64)
-        local[bodies] = np.arange(len(bodies))
         rows = Rows(self.limits.ends[which], self.limits.geometry[which])
-        J, _, rate, gap = joint_rows(states[bodies], rows.numbered(local), rows.geometry)
+        J, _, rate, gap = joint_rows(states[bodies], rows.numbered(_numbering(model, bodies)), rows.geometry)
         return J, rate, gap
+
+    def limits_among(
+        self, model: "Model", bodies: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
+        """Numbers of the limits among these bodies, and the ends, numbered in their order, and geometry of each."""
+        return self.limits.among(_numbering(model, bodies))
+
+
+def _numbering(model: "Model", bodies: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(n,) the place of each body among these, -1 for others."""
+    local = np.full(model.count, -1, dtype=np.int64)
+    local[bodies] = np.arange(len(bodies))
+    return local
 
 
 def _asked(system: System, states: Array) -> Array:

@@ -132,12 +132,6 @@ class ContactSet:
         system = self.model.articulation.system_at(self.model, self.bodies, states)
         return replace(self, time=time, system=system)
 
-    def limits(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
-        """Numbers of all limits among these bodies, with the ends and geometry of their rows."""
-        local = np.full(self.model.count, -1, dtype=np.int64)
-        local[self.bodies] = np.arange(len(self.bodies))
-        return self.model.articulation.limits.among(local)
-
     def applied(self, states: Array, later: float = 0.0) -> Array:
         """Generalized forces (6 m,) of the user's functions at island states (m, 13), `later` [s] than `time`."""
         forces = np.zeros(6 * len(self.bodies))
@@ -706,27 +700,25 @@ class ContactMotion:
         ), kind
 
 
-def first_limit(
-    contacts: ContactSet, coefficients: Array, span: float, held: NDArray[np.bool_]
-) -> tuple[float, int]:
-    """When, within `span` [s] of a step, the first limit of a joint is reached that is not `held` (limits,), and
-    which; (inf, -1) where none is.
+def first_limit(contacts: ContactSet, coefficients: Array, span: float, held: NDArray[np.bool_]) -> float:
+    """When, within `span` [s] of a step, the first limit of a joint not `held` (limits,) is reached; inf for none.
 
     The gap of each is interpolated at Chebyshev points; between the extrema of that it is monotone, so no crossing
     is missed that the step itself resolves.
     """
-    which, ends, geometry = contacts.limits()
-    first, reached = math.inf, -1
+    model = contacts.model
+    which, ends, geometry = model.articulation.limits_among(model, contacts.bodies)
+    first = math.inf
     free = np.flatnonzero(~held[which])
     if not len(free):
-        return first, reached
+        return first
 
     def gaps(tau: float) -> Array:
         return np.asarray(joint_rows(_evaluated(coefficients, tau), ends[free], geometry[free])[3])
 
     points = 0.5 * span * (1.0 - np.cos(np.pi * np.arange(_GAP_POINTS) / (_GAP_POINTS - 1)))
     values = np.array([gaps(tau) for tau in points])
-    for column, k in enumerate(free.tolist()):
+    for column in range(len(free)):
         series = np.polynomial.Chebyshev.fit(points, values[:, column], _GAP_POINTS - 1, domain=[0.0, span])
         if values[:, column].min() > np.abs(np.diff(values[:, column])).max():
             continue  # far from it
@@ -746,11 +738,10 @@ def first_limit(
                         high = middle
                     else:
                         low = middle
-                if high < first:
-                    first, reached = high, int(which[k])
+                first = min(first, high)
                 break
             before = tau
-    return first, reached
+    return first
 
 
 def _evaluated(coefficients: Array, tau: float) -> Array:

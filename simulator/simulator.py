@@ -15,7 +15,7 @@ from ..bodies import Drive, Material, PlacedJoint, Scene
 from ..impact_laws import AnitescuPotra, ImpactLaw, ImpactOutcome, ImpactProblem
 from ..progress import ProgressBar
 from . import kernels
-from .accumulation import end_of_bounces, in_body_axes, normal_speed, repeats
+from .accumulation import Past, end_of_bounces, in_body_axes, normal_speed, repeats
 from .apart import all_stay_apart
 from .collision import (
     contact_jacobian,
@@ -123,7 +123,7 @@ class Simulator:
         self._material: dict[Pair, Material] = {}
         self._touching: dict[int, list[Pair]] = {}
         self._contacts: dict[Pair, ContactPatch] = {}
-        self._history: dict[Pair, deque[tuple[float, Array]]] = {}
+        self._history: dict[Pair, Past] = {}
         self._changes: dict[int, deque[float]] = {}
         self._accumulated_at = -math.inf
         self._next_span = np.full(self.model.count, np.inf)
@@ -427,7 +427,7 @@ class Simulator:
         states = self._motions.states
         jacobian, inverse_mass, velocity, moving = contact_jacobian(self.model, patch, states)
         if (jacobian @ velocity)[0::3].min() >= -APPROACH_SPEED:  # rounding brought them here: no impact
-            self._settle({int(b) for b in moving} | touched)
+            self._settle(touched)
             return
         problem = self._problem(patch, jacobian, inverse_mass, velocity)
         outcome = self._resolve(problem)
@@ -441,7 +441,7 @@ class Simulator:
             return
         if closing is not None:
             touched |= {body for body in closing.bodies.ravel().tolist() if self.model.movable[body]}
-        self._settle({int(b) for b in moving} | touched, closing)
+        self._settle(touched, closing)
 
     def _resolve(self, problem: ImpactProblem, settling: bool = False) -> ImpactOutcome:
         """Ask the law; `settling`, in the midst of finding new motion."""
@@ -647,7 +647,7 @@ class Simulator:
         note = f"infinitely many impacts accumulate at t = {self._accumulated_at!r} s"
         return note, closing
 
-    def _past(self, key: Pair, places: Array) -> deque[tuple[float, Array]]:
+    def _past(self, key: Pair, places: Array) -> Past:
         """Times and places (in body axes) of the last impacts of a pair or of the limit (-1, number), with this."""
         past = self._history.setdefault(key, deque(maxlen=ACCUMULATION_IMPACTS + 1))
         past.append((self.time, places))
@@ -879,7 +879,7 @@ class Simulator:
         span, island.change = step.span, step.change
         island.reaches_limit = False
         if len(self.model.articulation.limit_joint):
-            reached, _ = first_limit(mode.contacts, step.coefficients, span, self._limits_held(island))
+            reached = first_limit(mode.contacts, step.coefficients, span, self._limits_held(island))
             if reached < math.inf:
                 span, island.change, island.reaches_limit = reached, None, True
         stays = features_stay(
