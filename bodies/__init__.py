@@ -19,7 +19,18 @@ from .joints import (
 from .material import Material
 from .mesh_files import FileFormatError, load_mesh
 from .scene import Scene
-from .shapes import Box, Capsule, ConvexMesh, Cylinder, HalfSpace, MassProperties, Mesh, Shape, Sphere
+from .shapes import (
+    Box,
+    Capsule,
+    ConvexMesh,
+    Cylinder,
+    Ellipsoid,
+    HalfSpace,
+    MassProperties,
+    Mesh,
+    Shape,
+    Sphere,
+)
 
 __all__ = [
     "ALL_GROUPS",
@@ -32,6 +43,7 @@ __all__ = [
     "DistanceJoint",
     "Drag",
     "Drive",
+    "Ellipsoid",
     "FileFormatError",
     "FixedJoint",
     "HalfSpace",

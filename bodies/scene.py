@@ -11,7 +11,18 @@ from .body import Body
 from .forces import Drag, ForceFunction
 from .joints import Joint, PlacedJoint, describe_joint, placed, restored_joint
 from .material import Material, combine
-from .shapes import Box, Capsule, ConvexMesh, Cylinder, HalfSpace, MassProperties, Mesh, Shape, Sphere
+from .shapes import (
+    Box,
+    Capsule,
+    ConvexMesh,
+    Cylinder,
+    Ellipsoid,
+    HalfSpace,
+    MassProperties,
+    Mesh,
+    Shape,
+    Sphere,
+)
 
 if TYPE_CHECKING:
     from ..simulator import Displacement
@@ -21,6 +32,7 @@ _NAME_STEMS = {
     Box: "box",
     Capsule: "capsule",
     Cylinder: "cylinder",
+    Ellipsoid: "ellipsoid",
     HalfSpace: "half-space",
     ConvexMesh: "convex-mesh",
     Mesh: "mesh",
@@ -378,6 +390,8 @@ def _describe_shape(shape: Shape, key: str, arrays: dict[str, np.ndarray]) -> di
             return {"kind": "capsule", "radius": shape.radius, "length": shape.length}
         case Cylinder():
             return {"kind": "cylinder", "radius": shape.radius, "length": shape.length}
+        case Ellipsoid():
+            return {"kind": "ellipsoid", "semi_axes": list(shape.semi_axes), "center": list(shape.center)}
         case HalfSpace():
             return {"kind": "half-space", "normal": shape.normal.tolist(), "offset": shape.offset}
         case ConvexMesh():
@@ -409,6 +423,8 @@ def _restored_shape(entry: dict[str, Any], arrays: dict[str, np.ndarray]) -> Sha
             return Capsule(entry["radius"], entry["length"])
         case "cylinder":
             return Cylinder(entry["radius"], entry["length"])
+        case "ellipsoid":
+            return Ellipsoid(tuple(entry["semi_axes"]), tuple(entry["center"]))
         case "half-space":
             return HalfSpace(entry["normal"], entry["offset"])
         case "convex-mesh":

@@ -224,6 +224,45 @@ class Cylinder(Shape):
         return _revolved(np.array([self.radius] * 2), np.array([-half, half]), -half, half)
 
 
+@dataclass(frozen=True)
+class Ellipsoid(Shape):
+    """An ellipsoid with semi-axes (a, b, c) [m] along the body axes. It meets half-spaces, and nothing else yet.
+
+    ``center`` (3,) [m] is its middle in the body frame. Where that is not the origin, the mass is not that of a
+    uniform solid, and its body needs a mass and an inertia, as a rattleback does.
+    """
+
+    semi_axes: tuple[float, float, float]
+    center: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        for name in ("semi_axes", "center"):
+            object.__setattr__(self, name, tuple(checks.array(name, getattr(self, name), (3,)).tolist()))
+        if min(self.semi_axes) <= 0.0:
+            raise ValueError(f"semi_axes: expected three numbers greater than 0, got {list(self.semi_axes)}")
+
+    @property
+    def volume(self) -> float:
+        return 4.0 / 3.0 * math.pi * math.prod(self.semi_axes)
+
+    @property
+    def bounding_radius(self) -> float:
+        return max(self.semi_axes) + math.hypot(*self.center)
+
+    def unit_mass_inertia(self) -> np.ndarray:
+        if any(self.center):
+            raise ValueError(
+                f"center: expected (0, 0, 0) for a uniform Ellipsoid, got {self.center}: "
+                "give its body a mass and an inertia"
+            )
+        x, y, z = (axis**2 for axis in self.semi_axes)
+        return np.diag([y + z, x + z, x + y]) / 5.0
+
+    def surface(self) -> tuple[np.ndarray, np.ndarray]:
+        vertices, triangles = Sphere(1.0).surface()
+        return vertices * self.semi_axes + self.center, triangles
+
+
 class _ArrayShape(Shape):
     """Equality of shapes that hold arrays, and what they keep besides their fields."""
 

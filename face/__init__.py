@@ -18,6 +18,7 @@ _ROOM_OF_NAME = {
             "Capsule",
             "ConvexMesh",
             "Cylinder",
+            "Ellipsoid",
             "Decomposition",
             "DistanceJoint",
             "Drag",

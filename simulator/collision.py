@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..bodies import Ellipsoid
 from . import convex_kernels, cylinder_pairs, kernels, mesh_kernels, mesh_pairs
 from .collision_shape import CollisionShape
 from .event import ContactPatch, Feature
@@ -34,6 +35,30 @@ def collision_pairs(model: Model) -> list[Pair]:
                 continue
             pairs.append((j, i) if model.planes[i] is not None else (i, j))
     return pairs
+
+
+def refuse_unknown_distances(model: Model) -> None:
+    """TypeError for two bodies, sensors too, that can meet and between which there is no distance yet."""
+    bodies = model.scene.bodies
+    for first, body in enumerate(bodies):
+        if not isinstance(body.shape, Ellipsoid):
+            continue
+        for second in range(model.count):
+            moves = model.movable[first] or model.movable[second]
+            if first != second and moves and model.scene.collides(first, second):
+                refuse_unknown_distance(model, (first, second))
+
+
+def refuse_unknown_distance(model: Model, pair: Pair) -> None:
+    """TypeError for two bodies between which there is no distance yet; a half-space is second."""
+    shapes = [model.scene.bodies[body].shape for body in pair]
+    if model.planes[pair[1]] is None and any(isinstance(shape, Ellipsoid) for shape in shapes):
+        kinds = " and ".join(type(shape).__name__ for shape in shapes)
+        names = " and ".join(repr(model.scene.bodies[body].name or f"body {body}") for body in pair)
+        raise TypeError(
+            f"{names} ({kinds}): an Ellipsoid meets half-spaces only; take ConvexMesh(ellipsoid.surface()[0]), "
+            "or put the two in groups that do not meet"
+        )
 
 
 def pair_size(model: Model, pair: Pair) -> float:
@@ -249,7 +274,7 @@ def _on_half_space(shape: CollisionShape, state: Array, plane: tuple[Array, floa
     feature = np.full((count, 2), Feature.FACE, dtype=np.int64)
     index = np.zeros((count, 2), dtype=np.int64)
     along, radius = np.zeros((count, 2, 3)), np.zeros((count, 2))
-    feature[:, 0] = np.where(rim, Feature.RIM, Feature.POINT)
+    feature[:, 0] = Feature.ELLIPSOID if shape.semi_axes.any() else np.where(rim, Feature.RIM, Feature.POINT)
     index[:, 0] = rows[:, 4]
     if rim.any():
         along[rim, 0] = kernels.rotation_matrix(state[3:7])[:, 2]

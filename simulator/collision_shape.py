@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import ConvexHull, QhullError
 
-from ..bodies import Cylinder, Mesh, Shape
+from ..bodies import Cylinder, Ellipsoid, Mesh, Shape
 
 Array = NDArray[np.float64]
 
 
 class CollisionShape(NamedTuple):
-    """hull(points) + disk + ball, as sums of sets, in body axes, and the features of the hull.
+    """hull(points) + disk + ball + ellipsoid, as sums of sets, in body axes, and the features of the hull.
 
     points : (k, 3) [m]
     normals : (F, 3), outward; of a cylinder those of its two ends
@@ -36,6 +36,8 @@ class CollisionShape(NamedTuple):
     """Radius of the ball [m]."""
     reach: float
     """Largest distance of a point of hull + disk from the centre of mass [m]."""
+    semi_axes: Array
+    """(3,) of the ellipsoid, along body axes [m]; zero where there is none."""
 
 
 def collision_shape(shape: Shape) -> CollisionShape:
@@ -45,6 +47,8 @@ def collision_shape(shape: Shape) -> CollisionShape:
         points, radius, disk = np.array([[0.0, 0.0, -half], [0.0, 0.0, half]]), 0.0, float(shape.radius)
     elif isinstance(shape, Mesh):
         points, radius, disk = _hull_corners(shape.vertices[np.unique(shape.triangles)]), 0.0, 0.0
+    elif isinstance(shape, Ellipsoid):
+        points, radius, disk = np.array([shape.center]), 0.0, 0.0
     else:
         points, radius = shape.core()
         disk = 0.0
@@ -77,6 +81,7 @@ def collision_shape(shape: Shape) -> CollisionShape:
         disk,
         float(radius),
         float(np.hypot(np.linalg.norm(points, axis=1).max(), disk)),
+        np.array(shape.semi_axes if isinstance(shape, Ellipsoid) else (0.0, 0.0, 0.0)),
     )
 
 

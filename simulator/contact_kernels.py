@@ -3,12 +3,14 @@
 A contact has a side P, a curve, and a side F, a curve or a face. A curve is a point, a straight line or a
 circle, and the surface is a radius away from it. The normal points from F to P. A face carries it; between
 curves it lies along the line through their closest points, or, where sharp curves cross each other, across
-both. `ends` (nc, 3) holds the moving bodies P and F (-1: fixed, and world axes stand for body axes) and the
-kind, 4 * (curve of P - 1) + curve of F, each POINT, LINE, CIRCLE or (F only) FACE. `geometry` (nc, GEOMETRY)
-holds, in body axes of the side each belongs to (normal and tangent: of F),
+both. On a face, P may be an ellipsoid too. `ends` (nc, 3) holds the moving bodies P and F (-1: fixed, and world
+axes stand for body axes) and the kind, 4 * (curve of P - 1) + curve of F, each POINT, LINE, CIRCLE, ELLIPSOID (P
+only) or FACE (F only). `geometry` (nc, GEOMETRY) holds, in body axes of the side each belongs to (normal and
+tangent: of F),
 
-    0 place of P (a circle: its center), 3 radius of P, 4 normal, 7 tangent, 10 place of F, 13 radius of F,
-    14 direction of P (of a line, or axis of a circle), 17 its circle's radius, 18 direction of F,
+    0 place of P (a circle or ellipsoid: its center), 3 radius of P, 4 normal, 7 tangent, 10 place of F,
+    13 radius of F, 14 direction of P (of a line, or axis of a circle; semi-axes of an ellipsoid),
+    17 its circle's radius, 18 direction of F,
     21 its circle's radius, 22 where sharp curves cross: 1 or -1, sign of their normal against the product of
     their directions, else 0.
 
@@ -34,7 +36,7 @@ from .tolerances import (
 
 NODES = 10
 GEOMETRY = 23
-FACE, POINT, LINE, CIRCLE = 0, 1, 2, 3
+FACE, POINT, LINE, CIRCLE, ELLIPSOID = 0, 1, 2, 3, 4
 LIMIT = 16
 ALTERNATIONS, NEWTON_STEPS = 3, 20
 CONTINUES, LIFTS_OFF, SLIPS, STICKS = 0, 1, 2, 3
@@ -171,6 +173,26 @@ def closest_points(
 
 
 @kernel()
+def ellipsoid_foot(R, semi_axes, nx, ny, nz, wx, wy, wz):
+    """Lowest point p = -A² m / |A m| of an ellipsoid along the normal, m in body axes, from its center, and the
+    velocity at which it moves over the ellipsoid where that turns at w against the normal; both in world axes."""
+    mx, my, mz = turned_back(R, nx, ny, nz)
+    wx, wy, wz = turned_back(R, wx, wy, wz)
+    rx, ry, rz = cross(mx, my, mz, wx, wy, wz)
+    ax, ay, az = semi_axes[0] ** 2, semi_axes[1] ** 2, semi_axes[2] ** 2
+    height = np.sqrt(ax * mx * mx + ay * my * my + az * mz * mz)
+    rate = (ax * mx * rx + ay * my * ry + az * mz * rz) / height
+    px, py, pz = turned(R, -ax * mx / height, -ay * my / height, -az * mz / height)
+    vx, vy, vz = turned(
+        R,
+        -ax * (rx - mx * rate / height) / height,
+        -ay * (ry - my * rate / height) / height,
+        -az * (rz - mz * rate / height) / height,
+    )
+    return px, py, pz, vx, vy, vz
+
+
+@kernel()
 def contact_rows(states, ends, geometry):
     """Of each contact: Jacobian rows (3 nc, 6 m), bias d(Jv)/dt without accelerations, u, gap.
 
@@ -220,7 +242,10 @@ def contact_rows(states, ends, geometry):
             size, size_f, crossing = g[17], g[21], g[22]
         if kind % 4 == FACE:
             mx = my = mz = way = sx = sy = sz = 0.0
-            if kind > 0:
+            if kind // 4 + 1 == ELLIPSOID:
+                lx, ly, lz, sx, sy, sz = ellipsoid_foot(R, g[14:17], nx, ny, nz, wx, wy, wz)
+                ax, ay, az, way = ax + lx, ay + ly, az + lz, 1.0
+            elif kind > 0:
                 ax, ay, az, sx, sy, sz, kx, ky, kz = nearest_on_curve(
                     kind // 4 + 1, ax, ay, az, dx, dy, dz, size, ax - nx, ay - ny, az - nz
                 )

@@ -115,9 +115,26 @@ def normalised(x, y, z):
     return x / length, y / length, z / length
 
 
+@kernel(forceinline=True)
+def ellipsoid_height(semi_axes, mx, my, mz):
+    """How far an ellipsoid reaches along a body direction, times the direction's length [m]."""
+    ax, ay, az = semi_axes[0] * mx, semi_axes[1] * my, semi_axes[2] * mz
+    return np.sqrt(ax * ax + ay * ay + az * az)
+
+
+@kernel(forceinline=True)
+def ellipsoid_lowest(semi_axes, mx, my, mz):
+    """Point of an ellipsoid that lies lowest along a body direction, from its middle; zero where there is none."""
+    height = ellipsoid_height(semi_axes, mx, my, mz)
+    if height == 0.0:
+        return 0.0, 0.0, 0.0
+    ax, ay, az = semi_axes[0], semi_axes[1], semi_axes[2]
+    return -ax * ax * mx / height, -ay * ay * my / height, -az * az * mz / height
+
+
 @kernel()
 def lowest(shape, mx, my, mz):
-    """Core point that lies lowest along a body direction of any length, and that height with the disk's."""
+    """Core point that lies lowest along a body direction of any length, and that height with disk and ellipsoid."""
     points = shape.points
     best = 0
     low = points[0, 0] * mx + points[0, 1] * my + points[0, 2] * mz
@@ -128,12 +145,12 @@ def lowest(shape, mx, my, mz):
             best = j
     if shape.disk > 0.0:
         low -= shape.disk * np.sqrt(mx * mx + my * my)
-    return best, low
+    return best, low - ellipsoid_height(shape.semi_axes, mx, my, mz)
 
 
 @kernel()
 def lowest_point(shape, frame, nx, ny, nz):
-    """Core point number and world point of hull + disk that lies lowest along a world direction."""
+    """Core point number and world point of hull + disk + ellipsoid that lies lowest along a world direction."""
     mx, my, mz = to_body(frame, nx, ny, nz)
     j, _ = lowest(shape, mx, my, mz)
     x, y, z = shape.points[j, 0], shape.points[j, 1], shape.points[j, 2]
@@ -141,7 +158,8 @@ def lowest_point(shape, frame, nx, ny, nz):
     if shape.disk > 0.0 and across > 0.0:
         x -= shape.disk * mx / across
         y -= shape.disk * my / across
-    x, y, z = to_world(frame, x, y, z)
+    bx, by, bz = ellipsoid_lowest(shape.semi_axes, mx, my, mz)
+    x, y, z = to_world(frame, x + bx, y + by, z + bz)
     return j, x + frame[9], y + frame[10], z + frame[11]
 
 
@@ -1034,6 +1052,9 @@ def half_space_impact(shape, C, span, bounds, ignored, normal, offset, size):
     nx, ny, nz = normal[0], normal[1], normal[2]
     acceleration = nx * bounds[0] + ny * bounds[1] + nz * bounds[2]
     ways = bounds[4] * shape.reach * (_SPINLESS if shape.disk > 0.0 else 1.0)
+    largest, smallest = shape.semi_axes.max(), shape.semi_axes.min()
+    if largest > 0.0:  # its height |A m| grows by at most (|A m'|^2 + |A m| |A m''|) / |A m|
+        ways += bounds[4] * largest * (largest / smallest + 1.0)
     half_curvature = min(0.0, 0.5 * (acceleration - bounds[3] - ways))
     touch = TOUCH_GAP * size
     deepest = PENETRATION * size
@@ -1047,6 +1068,9 @@ def half_space_impact(shape, C, span, bounds, ignored, normal, offset, size):
         if disk > 0.0:
             rim = -disk * np.sqrt(mx * mx + my * my)
             rim_rate = _rim_rate(disk, mx, my, rx, ry, touch)
+        if largest > 0.0:
+            bx, by, bz = ellipsoid_lowest(shape.semi_axes, mx, my, mz)
+            rim, rim_rate = bx * mx + by * my + bz * mz, bx * rx + by * ry + bz * rz
         step = np.inf
         for j in range(points.shape[0]):
             if ignored[j]:
@@ -1509,9 +1533,11 @@ def half_space_contacts(shape, state, normal, offset, tolerance):
             elif disk > 0.0:
                 x, y = x - disk * mx / across, y - disk * my / across
                 gap -= disk * across
+            bx, by, bz = ellipsoid_lowest(shape.semi_axes, mx, my, mz)
+            gap += bx * mx + by * my + bz * mz
             if gap > tolerance:
                 continue
-            x, y, z = to_world(frame, x, y, points[j, 2])
+            x, y, z = to_world(frame, x + bx, y + by, points[j, 2] + bz)
             down = shape.radius + gap
             rows[count, 0] = x + frame[9] - down * nx
             rows[count, 1] = y + frame[10] - down * ny

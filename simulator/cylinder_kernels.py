@@ -69,8 +69,19 @@ def triangle_shape(reach):
         faces[k, 1] = 1
         starts[k] = 3 * k
         corners[k], corners[5 - k] = k, k
+    none = np.zeros(3)
     return CollisionShape(
-        np.zeros((3, 3)), np.zeros((2, 3)), np.zeros((3, 3)), ends, faces, starts, corners, 0.0, 0.0, reach
+        np.zeros((3, 3)),
+        np.zeros((2, 3)),
+        np.zeros((3, 3)),
+        ends,
+        faces,
+        starts,
+        corners,
+        0.0,
+        0.0,
+        reach,
+        none,
     )
 
 

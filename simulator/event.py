@@ -26,7 +26,8 @@ class EventKind(StrEnum):
 
 
 class Feature(IntEnum):
-    """What a body touches with: its surface there is this, grown by a radius, or the circle around a disk.
+    """What a body touches with: its surface there is this, grown by a radius, the circle around a disk, or an
+    ellipsoid.
 
     A joint that has come to its limit is a contact too, without place: its index is the number of the limit,
     its gap in the unit of the joint's coordinate.
@@ -37,6 +38,7 @@ class Feature(IntEnum):
     FACE = 2
     RIM = 3
     LIMIT = 4
+    ELLIPSOID = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +51,7 @@ class ContactPatch:
     gap : (nc,) [m], signed distance
     feature : (nc, 2), the `Feature` of each body that touches
     feature_index : (nc, 2), which point, edge or face of its collision shape that is, -1 where it has no number
-    along : (nc, 2, 3), unit direction of an edge or axis of a rim, world; zero for points and faces
+    along : (nc, 2, 3), unit direction of an edge or axis of a rim, world; zero for the others
     radius : (nc, 2) [m], by which the surface is away from that point, edge or face; of a rim, its own radius
     """
 

@@ -54,6 +54,7 @@ _CURVES = {
     Feature.EDGE: contact_kernels.LINE,
     Feature.FACE: contact_kernels.FACE,
     Feature.RIM: contact_kernels.CIRCLE,
+    Feature.ELLIPSOID: contact_kernels.ELLIPSOID,
 }
 _DEFAULT = Integrator()
 _PLACES = slice(0, 3), slice(10, 13)  # in the kernels' geometry, of sides P and F
@@ -124,6 +125,8 @@ class ContactSet:
                     geometry[c, _PLACES[k]] -= states[body, :3]
                     for where in (_PLACES[k], *_DIRECTIONS[k]):
                         geometry[c, where] = geometry[c, where] @ R
+            if Feature.ELLIPSOID in patch.feature[c]:
+                _put_ellipsoid(model, int(patch.bodies[c, sides[0]]), geometry[c])
         system = model.articulation.system_at(model, bodies, states[bodies])
         return cls(model, bodies, patch, friction, ends, geometry, system, time)
 
@@ -229,6 +232,13 @@ def _world_geometry(patch: ContactPatch, c: int, middle: Array) -> tuple[tuple[i
         ]
     )
     return sides, 4 * (curve[P] - 1) + curve[F], row
+
+
+def _put_ellipsoid(model: Model, body: int, row: Array) -> None:
+    """Center and semi-axes, in body axes, as side P of a contact."""
+    shape = model.shapes[body]
+    assert shape is not None
+    row[_PLACES[0]], row[_DIRECTIONS[0][0]] = shape.points[0], shape.semi_axes
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,14 @@ from numpy.typing import ArrayLike
 from ..bodies import Scene, checks
 from ..impact_laws import ImpactProblem
 from ..impact_laws.indeterminacy import contact_angles
-from .collision import collision_pairs, contact_jacobian, contact_patch, pair_gap, pair_size
+from .collision import (
+    collision_pairs,
+    contact_jacobian,
+    contact_patch,
+    pair_gap,
+    pair_size,
+    refuse_unknown_distances,
+)
 from .state import Array, Model
 from .tolerances import CONTACT_GAP, OVERLAP
 
@@ -30,6 +37,7 @@ def contact_problem(scene: Scene) -> ImpactProblem:
     if not isinstance(scene, Scene):
         raise TypeError(f"scene: expected a Scene, got {type(scene).__name__}")
     model = Model.of_scene(scene)
+    refuse_unknown_distances(model)
     states = model.initial_states()
     sizes = {pair: pair_size(model, pair) for pair in collision_pairs(model)}
     gaps = {pair: pair_gap(model, pair, states)[1] for pair in sizes}

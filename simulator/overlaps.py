@@ -16,7 +16,7 @@ from scipy.spatial import cKDTree
 
 from ..bodies import checks
 from . import convex_kernels, kernels
-from .collision import pair_impact, pair_size
+from .collision import pair_impact, pair_size, refuse_unknown_distances
 from .motion import Pair
 from .queries import closest_points, exact_separation
 from .state import Array, Model
@@ -50,6 +50,7 @@ def parting_displacements(scene: "Scene", clearance: float = 0.0) -> list[Displa
     if not len(scene):
         return []
     model = Model.of_scene(scene)
+    refuse_unknown_distances(model)
     states = model.initial_states()
     start = states[:, :3].copy()
     least, since, margin = np.inf, 0, 0.0

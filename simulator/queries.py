@@ -11,7 +11,15 @@ import numpy as np
 from ..bodies import Body, HalfSpace, Mesh, Scene, Shape, Sphere, checks
 from ..bodies.shapes import SURFACE_SEGMENTS
 from . import convex_kernels, cylinder_pairs, kernels, mesh_kernels, mesh_pairs
-from .collision import contact_patch, half_space_impact, overlap, pair_impact, pair_size, tangents_of
+from .collision import (
+    contact_patch,
+    half_space_impact,
+    overlap,
+    pair_impact,
+    pair_size,
+    refuse_unknown_distance,
+    tangents_of,
+)
 from .collision_shape import collision_shape
 from .event import ContactPatch
 from .feature_mesh import FeatureMesh, feature_mesh
@@ -184,7 +192,9 @@ def _model_of(first: Body, second: Body, gravity: Any = (0.0, 0.0, 0.0)) -> tupl
         object.__setattr__(unnamed, "name", None)
         scene.add(unnamed)
     model = Model.of_scene(scene)
-    return model, (1, 0) if model.planes[0] is not None else (0, 1)
+    pair = (1, 0) if model.planes[0] is not None else (0, 1)
+    refuse_unknown_distance(model, pair)
+    return model, pair
 
 
 def _order(body: Body) -> tuple[Any, ...]:

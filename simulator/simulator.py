@@ -24,6 +24,7 @@ from .collision import (
     moving_bodies,
     pair_gap,
     pair_size,
+    refuse_unknown_distances,
     speeds_apart,
 )
 from .event import ContactPatch, Event, EventKind, Feature
@@ -131,6 +132,7 @@ class Simulator:
         self._functions = UserEvents()
         self._callbacks: list[Callable[[Event, Simulator], None]] = []
         self._calling = False
+        refuse_unknown_distances(self.model)
         self._begin(self.model.initial_states(), "at the start")
         self.trajectory.remarks += ignored_properties(self.model, law)
         self._recorder = None

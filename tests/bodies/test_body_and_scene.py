@@ -12,6 +12,7 @@ from carom.bodies import (
     Capsule,
     ConvexMesh,
     Cylinder,
+    Ellipsoid,
     HalfSpace,
     MassProperties,
     Material,
@@ -190,6 +191,7 @@ def rich_scene() -> Scene:
         Box((0.1, 0.2, 1 / 3)),
         Capsule(0.1, 0.7),
         Cylinder(0.1, 0.7),
+        Ellipsoid((0.1, 1 / 3, 0.7)),
         hull,
         hull,
         Mesh(Box((1 / 3, 0.2, 0.7)).surface()),
@@ -281,3 +283,10 @@ def test_damaged_descriptions_are_refused(damage):
     damage(meta, arrays)
     with pytest.raises((ValueError, TypeError)):
         Scene.from_description(meta, arrays)
+
+
+def test_description_keeps_the_middle_of_an_ellipsoid():
+    scene = Scene()
+    scene.add(Body(Ellipsoid((0.1, 0.2, 1 / 3), center=(0, 1 / 7, 0.1)), mass=1.0, inertia=np.eye(3)))
+    again = Scene.from_description(*scene.describe())
+    assert again.bodies[0].shape == scene.bodies[0].shape

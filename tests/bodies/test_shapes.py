@@ -9,7 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from carom.bodies import Box, Capsule, ConvexMesh, Cylinder, HalfSpace, MassProperties, Mesh, Sphere
+from carom.bodies import (
+    Box,
+    Capsule,
+    ConvexMesh,
+    Cylinder,
+    Ellipsoid,
+    HalfSpace,
+    MassProperties,
+    Mesh,
+    Sphere,
+)
 
 GOLDEN = 0.5 * (1.0 + 5.0**0.5)
 ICOSAHEDRON = np.array(
@@ -100,7 +110,9 @@ def test_tetrahedron_far_from_the_origin():
 
 
 @pytest.mark.parametrize(
-    "shape", [Sphere(0.4), Capsule(0.2, 0.5), Cylinder(0.3, 0.1)], ids=lambda s: type(s).__name__
+    "shape",
+    [Sphere(0.4), Capsule(0.2, 0.5), Cylinder(0.3, 0.1), Ellipsoid((0.2, 0.3, 0.1))],
+    ids=lambda s: type(s).__name__,
 )
 def test_tessellated_surfaces_are_closed_outward_and_lie_on_the_shape(shape):
     vertices, faces = shape.surface()
@@ -232,6 +244,7 @@ def test_bad_values_are_refused_by_name(make, message):
         (lambda: Box(["a", "b", "c"]), "lengths: expected numbers"),
         (lambda: Mesh(5), "mesh: expected a trimesh object"),
         (lambda: Cylinder(1, 1).core(), "Cylinder is not a convex hull"),
+        (lambda: Ellipsoid((1, 2, 3)).core(), "Ellipsoid is not a convex hull"),
         (lambda: Mesh(Box((1, 1, 1)).surface()).core(), "ConvexMesh"),
         (lambda: Sphere(1).faces(), "no flat faces"),
     ],
@@ -280,3 +293,23 @@ def test_half_space_normal_is_normalised_and_shapes_compare_by_content():
     assert Box((1, 2, 3)) == Box((1.0, 2.0, 3.0))
     with pytest.raises(ValueError, match="read-only"):
         HalfSpace((0, 0, 1)).normal[0] = 1.0
+
+
+def test_ellipsoid_is_a_stretched_ball():
+    ball, egg = Sphere(1.0), Ellipsoid((0.2, 0.3, 0.5), center=(0.1, 0, -0.2))
+    assert egg.volume == pytest.approx(ball.volume * 0.03, rel=1e-14)
+    assert Ellipsoid((0.3, 0.3, 0.3)).unit_mass_inertia() == pytest.approx(Sphere(0.3).unit_mass_inertia())
+    stretched = Mesh((lambda v, f: (v * egg.semi_axes, f))(*ball.surface())).unit_mass_inertia()
+    whole = Ellipsoid(egg.semi_axes)
+    np.testing.assert_allclose(whole.unit_mass_inertia(), stretched, atol=1e-3)
+    vertices, _ = egg.surface()
+    np.testing.assert_allclose(
+        np.sum(((vertices - egg.center) / egg.semi_axes) ** 2, axis=1), 1.0, rtol=1e-14
+    )
+    assert np.linalg.norm(vertices, axis=1).max() <= egg.bounding_radius
+    with pytest.raises(ValueError, match=r"center: expected \(0, 0, 0\) for a uniform Ellipsoid"):
+        egg.mass_properties(1000.0)
+    with pytest.raises(ValueError, match="semi_axes: expected three numbers greater than 0"):
+        Ellipsoid((1, 0, 1))
+    with pytest.raises(ValueError, match="center"):
+        Ellipsoid((1, 1, 1), center=(0, 0))

@@ -97,6 +97,11 @@ def check_rates(model, patch, rng):
     """Gap, velocity and acceleration of one contact against finite differences, from random states."""
     states = random_states(rng, 2)
     states[~model.movable, 7:13] = 0.0
+    return check_rates_at(model, patch, states, rng)
+
+
+def check_rates_at(model, patch, states, rng):
+    """The same from given states (2, 13)."""
     contacts = ContactSet.of_patch(model, patch, np.zeros(1), states, 0.0)
     states = states[contacts.bodies]
     acceleration = rng.normal(size=(len(states), 6))
