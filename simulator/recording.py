@@ -26,7 +26,7 @@ from .stored_table import StoredFile, damaged
 from .superblock import fault
 from .trajectory import RunStatus, Trajectory
 
-VERSION = 3
+VERSION = 4
 _KINDS = list(EventKind)
 _EVENTS_PER_FLUSH = 64
 _CHUNK_BYTES, _SMALL_CHUNK_BYTES = 8192, 1024
@@ -56,7 +56,11 @@ _LAYOUT: dict[str, tuple[Any, tuple[int, ...], str]] = {
     "contact/point": ("f8", (3,), "m world"),
     "contact/frame": ("f8", (3, 3), "normal, tangent, tangent2; world"),
     "contact/gap": ("f8", (), "m"),
-    "contact/feature": ("i1", (2,), "what each body touches with: 0 point, 1 edge, 2 face, 3 rim"),
+    "contact/feature": (
+        "i1",
+        (2,),
+        "what each body touches with: 0 point, 1 edge, 2 face, 3 rim, 4 limit of a joint, 5 ellipsoid",
+    ),
     "contact/feature_index": ("i4", (2,), "number of that feature in the body's shape, else -1"),
     "contact/along": ("f8", (2, 3), "direction of an edge, axis of a rim, else zero; world axes"),
     "contact/radius": ("f8", (2,), "m, by which the surface is away from that feature; of a rim, its own"),
@@ -76,11 +80,16 @@ _LAYOUT: dict[str, tuple[Any, tuple[int, ...], str]] = {
     "jump/time": ("f8", (), "s, of energy gained at once"),
     "jump/channel": ("i1", (), "index into the attribute `channels`"),
     "jump/energy": ("f8", (), "J"),
-    "progress": ("f8", (11,), "end time s, rest time s or nan, status, whole rows of the tables below"),
+    "message": ("u1", (), "UTF-8, how the run ended in words"),
+    "progress": (
+        "f8",
+        (13,),
+        "end time s, rest time s or nan, status, bytes of the last message, whole rows of the tables below",
+    ),
 }
 _TABLES = (
     *("piece/body", "polynomial", "event/time", "contact/gap", "problem/W", "outcome/path"),
-    *("work/start", "jump/time"),
+    *("work/start", "jump/time", "message"),
 )
 _STATUSES = list(RunStatus)
 DAMAGE = (KeyError, IndexError, ValueError, TypeError, OSError, RuntimeError)
@@ -162,7 +171,10 @@ class Recorder:
         self._file.file.flush()
         status = trajectory.status if final else RunStatus.UNFINISHED
         rest = np.nan if trajectory.rest_time is None else trajectory.rest_time
-        row = [trajectory.end_time, rest, _STATUSES.index(status), *(len(self._file[t]) for t in _TABLES)]
+        message = trajectory.message.encode() if final else b""
+        self._append("message", np.frombuffer(message, dtype="u1"))
+        row = [trajectory.end_time, rest, _STATUSES.index(status), len(message)]
+        row += [len(self._file[table]) for table in _TABLES]
         self._append("progress", np.array([row], dtype=float))
         self._file.file.flush()
 
@@ -347,8 +359,11 @@ def read_trajectory(
     trajectory.end_time = float(last[0])
     trajectory.rest_time = None if np.isnan(last[1]) else float(last[1])
     trajectory.status = RunStatus[json.loads(file["progress"].attrs["statuses"])[int(last[2])].upper()]
-    trajectory.message = trajectory.status.advice
-    pieces, polynomials, events, contacts, inertias, paths, works, jumps = (int(value) for value in last[3:])
+    said, pieces, polynomials, events, contacts, inertias, paths, works, jumps, words = (
+        int(value) for value in last[3:]
+    )
+    message = file["message"][words - said : words].tobytes().decode()
+    trajectory.message = message or trajectory.status.advice
     trajectory.motions = RecordedPieces(stored, file, len(scene.bodies), pieces, polynomials).motions
     dim = 3 if scene.plane is None else 2
     trajectory._events = RecordedEvents(stored, file, dim, events, contacts, inertias, paths)

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ..bodies import Drive
 from ..impact_laws import ImpactLaw
 from .event import Event, EventKind
 from .law_description import described_law
-from .simulator import STATE_SET, Simulator
+from .notes import STATE_SET, noted_drive
+from .simulator import Simulator
 from .trajectory import Trajectory
 
 
@@ -66,6 +68,8 @@ class _Replay:
                 self._come_to(event)
             elif event.note == STATE_SET:
                 self._set_state(event)
+            elif change := noted_drive(event.note):
+                self._set_drive(event, *change)
             else:
                 self._note(event)
             self._compare()
@@ -103,6 +107,12 @@ class _Replay:
         if len(states) < len(pieces):
             raise ReplayError(f"{self._name(event)} is not repeated: the recording ends before it")
         simulator._set_packed(np.array(states))
+
+    def _set_drive(self, event: Event, joint: str, drive: Drive) -> None:
+        """Another drive from now on."""
+        self._go(event.time)
+        if len(self._simulator.trajectory.events) == self._done:
+            self._simulator.set_drive(joint, drive)
 
     def _go(self, time: float) -> None:
         """Advance to a time [s], at most to the next event."""

@@ -47,6 +47,7 @@ from .lasting_contact import (
 from .law_description import law_description
 from .ledger import WorkPiece
 from .motion import Island, Motion, Motions, Pair
+from .notes import STATE_SET, drive_note
 from .predictions import Predictions, SearchError, pair_order
 from .rest import closed_gaps, is_at_rest
 from .start_checks import ignored_properties, refuse_loose_joints, refuse_overlap
@@ -76,7 +77,6 @@ _LONGEST_PIECE = 4.0
 _EVENTS_WITHOUT_PROGRESS = 200
 _RENEWALS_WITHOUT_EVENT = 100_000
 _LOOK_AHEAD = 60.0  # [s] that step_event goes on for the sake of event functions alone
-STATE_SET = "state set"
 _GOES_ON = (RunStatus.UNFINISHED, RunStatus.REACHED_END, RunStatus.AT_REST)
 
 
@@ -163,8 +163,16 @@ class Simulator:
     def _set_packed(self, packed: Array) -> None:
         """Go on from these packed states (n, 13)."""
         self._begin(packed, f"at t = {self.time:g} s")
-        self._add_event(Event(self.time, EventKind.USER, ContactPatch.empty(), None, None, STATE_SET))
+        self._note_change(STATE_SET)
         self._settle_all()
+        self._tell_recorder()
+
+    def _note_change(self, note: str) -> None:
+        """An event at which a user changes the run."""
+        self._add_event(Event(self.time, EventKind.USER, ContactPatch.empty(), None, None, note))
+
+    def _tell_recorder(self) -> None:
+        """That there is a new event, which it will be told anyway where a callback made it."""
         if self._recorder and not self._calling:
             self._recorder.event_added()
 
@@ -247,12 +255,16 @@ class Simulator:
     def set_drive(self, joint: PlacedJoint | str, drive: Drive) -> None:
         """Let a joint that has a drive be driven like this from now on.
 
-        Bodies that rest are asked again whether they do. The new drive is not part of the recorded scene.
+        Bodies that rest are asked again whether they do. An event of kind USER is recorded, whose note says what
+        the drive is. Raises ValueError for a joint that is not in the scene or has no drive, TypeError for what is
+        no `Drive`.
         """
         number = self.model.scene.joint_index(joint)
         articulation = self.model.articulation.with_drive(number, drive)
         self.model = replace(self.model, articulation=articulation)
+        self._note_change(drive_note(self.model.scene.joints[number].name, drive))
         self._settle(set(articulation.moved_by(number)))
+        self._tell_recorder()
 
     @classmethod
     def resume(
@@ -267,8 +279,8 @@ class Simulator:
         """A simulator just after an event of a recorded run, which goes on as that run did, bit for bit.
 
         The run is made again from its start and compared with the recording at every event, so this costs what
-        the run did up to there. States that were set are set again. Event functions and callbacks are not in a
-        recording: what they found is copied, but they have to be added anew to go on.
+        the run did up to there. States and drives that were set are set again. Event functions and callbacks are
+        not in a recording: what they found is copied, but they have to be added anew to go on.
 
         recording : a trajectory or the path of a file
         event : index into its events, also from the end as -1; events of the same instant may be included

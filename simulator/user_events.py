@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from .notes import is_reserved
 from .state import State
 
 EventFunction = Callable[[float, State], float]
@@ -76,6 +77,8 @@ def user_event(
         name = next(word for word in itertools.chain([own], numbered) if word not in names)
     if not isinstance(name, str) or not name:
         raise TypeError(f"name: expected a word, got {name!r}")
+    if is_reserved(name):
+        raise ValueError(f"name: expected one that carom gives to no event of its own, got {name!r}")
     if name in names:
         raise ValueError(f"name: expected one that no other event function has, got {name!r}")
     return UserEvent(function, int(direction), terminal, name, float(resolution))

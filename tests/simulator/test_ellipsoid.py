@@ -183,9 +183,7 @@ def test_what_an_ellipsoid_does_not_meet_is_said():
         with pytest.raises(TypeError, match="meets half-spaces only"):
             question(egg, box)
     hull = carom.Body(carom.ConvexMesh(egg.shape.surface()[0]), density=1.0, position=(0, 0, 1))
-    assert carom.signed_distance(hull, box).gap == pytest.approx(
-        2.4, abs=1e-3
-    )
+    assert carom.signed_distance(hull, box).gap == pytest.approx(2.4, abs=1e-3)
 
 
 def test_an_ellipsoid_comes_to_rest_on_its_flat_side():

@@ -223,3 +223,14 @@ def test_truncated_recording_is_refused_at_once(tmp_path, share):
     cut.write_bytes(whole[: int(share * len(whole))])
     with pytest.raises(FileFormatError, match=r"cut\.h5"):
         Trajectory.load(cut)
+
+
+def test_why_a_run_ended_is_kept(tmp_path):
+    """Words of a failure name what happened; a run that was told to stop in strides keeps the last ones."""
+    path = tmp_path / "run.h5"
+    simulator = Simulator(tumbling().model.scene, AnitescuPotra(), event_limit=5, record=path)
+    simulator.run(0.01)
+    ended = simulator.run(5.0)
+    assert "5" in ended.message
+    for loaded in (Trajectory.load(path), Trajectory.load(ended.save(tmp_path / "saved.h5"))):
+        assert (loaded.status, loaded.message) == (ended.status, ended.message)

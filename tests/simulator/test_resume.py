@@ -185,3 +185,51 @@ def test_descriptions_that_fit_no_law_are_refused(tmp_path):
 def test_bad_indices_are_named(event, error):
     with pytest.raises(error, match="event"):
         carom.Simulator.resume(two_balls().run(1.0), event)
+
+
+def hanging_arm(**how):
+    """A driven arm on the ceiling, and a ball that bounces below it."""
+    scene = carom.Scene()
+    material = carom.Material(friction=0.2, restitution=0.6)
+    scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True, material=material, name="floor"))
+    scene.add(carom.Body(carom.Box((0.5, 0.1, 0.1)), mass=1.0, position=(0.25, 0, 2), name="arm"))
+    scene.add(carom.Body(carom.Sphere(0.1), mass=1.0, position=(3, 0, 0.5), material=material, name="ball"))
+    drive = carom.Drive(stiffness=40.0, damping=4.0)
+    scene.add_joint(
+        carom.RevoluteJoint(name="shoulder", body="arm", anchor=(0, 0, 2), axis=(0, 1, 0), drive=drive)
+    )
+    return carom.Simulator(scene, carom.StrongeCoulomb(), **how)
+
+
+@pytest.mark.parametrize("called", [False, True])
+def test_drives_that_were_set_are_set_again(called, tmp_path):
+    """Between strides, or by a callback at each impact; a target that is no short decimal, and no limit."""
+    path = tmp_path / "run.h5"
+    simulator = hanging_arm(record=path)
+    drives = [carom.Drive(stiffness=40.0, damping=4.0, target=1 / 3), carom.Drive(effort=0.1, limit=0.7)]
+    if called:
+
+        def change(event, simulator):
+            if event.kind == "impact":
+                simulator.set_drive("shoulder", drives[len(simulator.trajectory.events) // 2 % 2])
+
+        simulator.on_event(change)
+        whole = simulator.run(1.2)
+    else:
+        for until, drive in zip((0.1, 0.3, 0.5), [*drives, drives[0]], strict=True):
+            simulator.run(until)
+            simulator.set_drive("shoulder", drive)
+        whole = simulator.run(1.2)
+    set_at = [k for k, event in enumerate(whole.events) if event.note.startswith("drive set")]
+    assert len(set_at) >= 3
+    assert '"joint": "shoulder"' in whole.events[set_at[0]].note
+    again = carom.Simulator.resume(path, set_at[-1])
+    if called:
+        again.on_event(change)
+    assert_equal_runs(again.run(1.2), whole)
+
+
+def test_events_of_a_user_cannot_be_named_as_changes():
+    for name in ("state set", "drive set: x"):
+        with pytest.raises(ValueError, match="name: expected one that carom gives"):
+            hanging_arm().add_event(lambda t, s: t - 1.0, name=name)
