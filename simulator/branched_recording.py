@@ -37,6 +37,7 @@ def save(run: BranchedRun, path: "str | os.PathLike") -> Path:
 def _write(run: BranchedRun, file: h5py.File) -> None:
     file.attrs["format"], file.attrs["version"] = _KIND, VERSION
     file.attrs["branch_seed"], file.attrs["nodes"] = run.seed, len(run.nodes)
+    file.attrs["first_event"] = run.first_event
     write_scene(file, run.nodes[0].segment.scene)
     for index, node in enumerate(run.nodes):
         group = file.create_group(_name(index))
@@ -72,7 +73,7 @@ def _read(file: h5py.File, stored: StoredFile) -> BranchedRun:
         nodes.append(
             BranchNode(None if parent < 0 else parent, members, read_trajectory(group, stored, scene, model))
         )
-    return BranchedRun(nodes, int(file.attrs["branch_seed"]))
+    return BranchedRun(nodes, int(file.attrs["branch_seed"]), int(file.attrs["first_event"]))
 
 
 def _name(index: int) -> str:

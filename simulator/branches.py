@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from ..impact_laws import ImpactOutcome, ImpactProblem
+from ..impact_laws import ImpactLaw, ImpactOutcome, ImpactProblem
 from ..progress import ProgressBar
 from .joined_trajectory import joined
 from .simulator import Simulator
@@ -52,11 +53,13 @@ class BranchedRun:
 
     nodes : in an order in which every node comes after its parent
     seed : member i drew from ``default_rng(SeedSequence(seed).spawn(n)[i])``
+    first_event : index of the first event after branching began; those before are common to all
     """
 
-    def __init__(self, nodes: Sequence[BranchNode], seed: int):
+    def __init__(self, nodes: Sequence[BranchNode], seed: int, first_event: int):
         self.nodes = tuple(nodes)
         self.seed = seed
+        self.first_event = first_event
 
     def __len__(self) -> int:
         """Number of members."""
@@ -88,6 +91,27 @@ class BranchedRun:
             found.append(self.nodes[at])
             at = self.nodes[at].parent
         return found[::-1]
+
+    def resume(
+        self,
+        member: int,
+        event: int,
+        law: ImpactLaw | None = None,
+        *,
+        record: Any = None,
+        event_limit: int = 1_000_000,
+    ) -> Simulator:
+        """A simulator just after an event of a member's run, which goes on as that did: see `Simulator.resume`.
+
+        ValueError for an event before the last one that all members have in common from before branching.
+        """
+        if not -len(self) <= member < len(self):
+            raise ValueError(f"member: expected an index of one of {len(self)} members, got {member}")
+        from .replay import resume
+
+        drawn = _generators(len(self), self.seed)[member]
+        options = {"record": record, "event_limit": event_limit}
+        return resume(self.trajectories[member], event, law, options, (self.first_event, drawn))
 
     def save(self, path: "str | os.PathLike") -> Path:
         """Write the tree as one HDF5 file, a group for each node, and return its path; OSError where impossible."""
@@ -121,7 +145,7 @@ def grow(
     simulator.check_until(until)
     if not (isinstance(tolerance, int | float) and 0.0 <= tolerance < 1.0):
         raise ValueError(f"tolerance: expected a number of at least 0 and below 1, got {tolerance!r}")
-    generators = [np.random.default_rng(own) for own in np.random.SeedSequence(int(seed)).spawn(int(n))]
+    generators = _generators(int(n), int(seed))
     start = simulator.copy()
     nodes: list[BranchNode] = []
     waiting = deque([_Branch.first(start, dict(enumerate(generators)), tolerance)])
@@ -140,7 +164,12 @@ def grow(
     finally:
         if bar:
             bar.close()
-    return BranchedRun(nodes, int(seed))
+    return BranchedRun(nodes, int(seed), len(start.trajectory.events))
+
+
+def _generators(n: int, seed: int) -> list[np.random.Generator]:
+    """Of every member."""
+    return [np.random.default_rng(own) for own in np.random.SeedSequence(seed).spawn(n)]
 
 
 class _Parting(Exception):

@@ -20,10 +20,18 @@ class ReplayError(ValueError):
     """A recorded run is not repeated; the text says which event differs and how."""
 
 
+Later = tuple[int, np.random.Generator]
+"""From the event of an index on, another generator."""
+
+
 def resume(
-    recording: "Trajectory | str | os.PathLike", event: int, law: ImpactLaw | None, options: dict[str, Any]
+    recording: "Trajectory | str | os.PathLike",
+    event: int,
+    law: ImpactLaw | None,
+    options: dict[str, Any],
+    later: Later | None = None,
 ) -> Simulator:
-    """See `Simulator.resume`."""
+    """See `Simulator.resume`, and `BranchedRun.resume`, whose members draw otherwise `later`."""
     if not isinstance(recording, Trajectory):
         record = options["record"]
         if record is not None and Path(record).resolve() == Path(recording).resolve():
@@ -35,7 +43,10 @@ def resume(
     if not -count <= event < count:
         raise ValueError(f"event: expected an index of one of {count} events, got {event}")
     simulator = Simulator(recording.scene, _law_of(recording, law), recording.seed, **options)
-    _Replay(simulator, recording).until(int(event) % count)
+    last = int(event) % count
+    if later is not None and last + 1 < later[0]:
+        raise ValueError(f"event: expected at least {later[0] - 1}, since members part after it, got {last}")
+    _Replay(simulator, recording, later).until(last)
     return simulator
 
 
@@ -54,10 +65,11 @@ def _law_of(recording: Trajectory, law: ImpactLaw | None) -> ImpactLaw:
 class _Replay:
     """A simulator that repeats a recording, event by event."""
 
-    def __init__(self, simulator: Simulator, recording: Trajectory):
+    def __init__(self, simulator: Simulator, recording: Trajectory, later: Later | None):
         self._simulator, self._recorded = simulator, recording.events
         self._motions = recording.motions
         self._done = 0
+        self._later = later
 
     def until(self, last: int) -> None:
         """Go to just after the event of this index."""
@@ -135,6 +147,8 @@ class _Replay:
                         f"t = {event.time!r} s; was the recording made with another law or version?"
                     )
             self._done += 1
+        if self._later is not None and self._done >= self._later[0]:
+            self._simulator._rng, self._later = self._later[1], None
 
     def _name(self, event: Event) -> str:
         return f"event {self._done} of the recording ({event.kind.value} at t = {event.time!r} s)"

@@ -341,3 +341,25 @@ def test_bad_arguments_are_named(simulator, arguments, error, word):
 def test_bad_tolerances_are_named(simulator, tolerance):
     with pytest.raises(ValueError, match=r"^tolerance"):
         simulator.branches(2, 0, 1.0, tolerance=tolerance)
+
+
+@pytest.mark.parametrize("begun", [0.0, 0.5])
+def test_a_member_goes_on_identically_from_any_event_of_its_file(begun, tmp_path):
+    """Also where the common past had draws of its own."""
+    simulator = carom.Simulator(two_balls(), Coin(), seed=4)
+    if begun:
+        simulator.run(begun)
+    common = len(simulator.trajectory.events)
+    run = carom.BranchedRun.load(simulator.branches(6, 2, 1.2).save(tmp_path / "tree.h5"))
+    assert run.first_event == common
+    assert len(set(run.leaves)) > 2
+    for member in (0, 3, -1):
+        whole = run.trajectories[member]
+        for event in (max(common - 1, 0), common, len(whole.events) // 2, -1):
+            again = run.resume(member, event, law=Coin())
+            assert_equal_runs(again.run(1.2), whole)
+    with pytest.raises(ValueError, match="member: expected an index of one of 6"):
+        run.resume(6, 0, law=Coin())
+    if common > 1:
+        with pytest.raises(ValueError, match=f"event: expected at least {common - 1}, since members part"):
+            run.resume(0, 0, law=Coin())
