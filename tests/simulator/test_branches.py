@@ -11,6 +11,8 @@ import pytest
 import carom
 from carom.demos.rocking_block import RockingBlock
 
+from .equal_runs import assert_equal_runs
+
 LAST = 0.9
 
 
@@ -66,30 +68,6 @@ def heap(restitution=0.0):
         )
         scene.add(body)
     return scene
-
-
-def assert_equal_runs(first, second):
-    """Bit for bit: events with what the law was asked and answered, pieces, status."""
-    assert (first.status, first.end_time, first.rest_time) == (
-        second.status,
-        second.end_time,
-        second.rest_time,
-    )
-    assert len(first.events) == len(second.events)
-    for mine, theirs in zip(first.events, second.events, strict=True):
-        assert (mine.time, mine.kind, mine.note) == (theirs.time, theirs.kind, theirs.note)
-        assert mine.contacts.point.tobytes() == theirs.contacts.point.tobytes()
-        if mine.outcome is not None:
-            assert mine.problem.W.tobytes() == theirs.problem.W.tobytes()
-            assert mine.outcome.path.impulse.tobytes() == theirs.outcome.path.impulse.tobytes()
-        assert mine.after.velocity.tobytes() == theirs.after.velocity.tobytes()
-    for mine, theirs in zip(first.motions, second.motions, strict=True):
-        assert len(mine) == len(theirs)
-        assert np.array_equal(mine.start, theirs.start)
-        for k in range(len(mine)):
-            for one, other in zip(mine.piece(k), theirs.piece(k), strict=True):
-                assert (one is None) == (other is None)
-                assert one is None or one.tobytes() == other.tobytes()
 
 
 def plain(simulator, n, seed, member, until):

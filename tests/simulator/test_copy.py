@@ -1,35 +1,10 @@
 """Copies of a running simulation: the same future, and neither disturbs the other."""
 
-import numpy as np
 import pytest
 
 import carom
 
-
-def scene_of_three():
-    scene = carom.Scene()
-    material = carom.Material(friction=0.4, restitution=0.5)
-    scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True, material=material))
-    for k in range(3):
-        turn = np.array([1.0, 0.2 * k, 0.3, 0.1])
-        scene.add(
-            carom.Body(
-                carom.Box((0.3, 0.2, 0.1)),
-                density=800.0,
-                position=(0.15 * k, 0.0, 0.4 + 0.3 * k),
-                orientation=turn / np.linalg.norm(turn),
-                material=material,
-            )
-        )
-    return scene
-
-
-def assert_equal_runs(first, second):
-    assert [event.time for event in first.events] == [event.time for event in second.events]
-    assert [event.kind for event in first.events] == [event.kind for event in second.events]
-    a, b = first.sample(first.end_time), second.sample(second.end_time)
-    for name in ("position", "orientation", "velocity", "angular_velocity"):
-        np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
+from .equal_runs import assert_equal_runs, scene_of_three
 
 
 @pytest.mark.parametrize("law", [carom.StrongeCoulomb(), carom.SetValuedRouth()], ids=["one", "drawn"])

@@ -4,46 +4,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import h5py
-import numpy as np
 import pytest
 
 import carom
 
+from .equal_runs import assert_equal_runs, scene_of_three, two_sliding_boxes
+
 LAST = 0.45
-
-
-def scene_of_three():
-    scene = carom.Scene()
-    material = carom.Material(friction=0.4, restitution=0.5)
-    scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True, material=material, name="floor"))
-    for k in range(3):
-        turn = np.array([1.0, 0.2 * k, 0.3, 0.1])
-        scene.add(
-            carom.Body(
-                carom.Box((0.3, 0.2, 0.1)),
-                density=800.0,
-                position=(0.15 * k, 0.0, 0.4 + 0.3 * k),
-                orientation=turn / np.linalg.norm(turn),
-                material=material,
-            )
-        )
-    return scene
-
-
-def assert_equal_runs(first, second):
-    assert (first.status, first.end_time, first.rest_time) == (
-        second.status,
-        second.end_time,
-        second.rest_time,
-    )
-    assert len(first.events) == len(second.events)
-    for mine, theirs in zip(first.events, second.events, strict=True):
-        assert (mine.time, mine.kind, mine.note) == (theirs.time, theirs.kind, theirs.note)
-        if mine.outcome is not None:
-            assert mine.outcome.path.impulse.tobytes() == theirs.outcome.path.impulse.tobytes()
-    for mine, theirs in zip(first.motions, second.motions, strict=True):
-        assert np.array_equal(mine.start, theirs.start)
-        assert all(mine.piece(k)[0].tobytes() == theirs.piece(k)[0].tobytes() for k in range(len(mine)))
 
 
 LAWS = {
@@ -110,22 +77,7 @@ def test_states_that_were_set_and_zeros_of_functions_are_in_the_past():
 
 
 def test_a_zero_at_the_instant_of_an_event_of_the_engine_keeps_its_place():
-    material = carom.Material(friction=0.5)
-    scene = carom.Scene()
-    scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True, material=material))
-    for k in (0, 1):
-        scene.add(
-            carom.Body(
-                carom.Box((0.2, 0.2, 0.1)),
-                density=1000.0,
-                position=(0, k, 0.05),
-                velocity=(1.0 + k, 0, 0),
-                material=material,
-            )
-        )
-    simulator = carom.Simulator(scene, carom.AnitescuPotra())
-    simulator.add_event(lambda t, state: state.velocity[1, 0], name="slow stops")
-    simulator.add_event(lambda t, state: state.velocity[2, 0], name="fast stops")
+    simulator = two_sliding_boxes()
     whole = simulator.run(1.0)
     assert [event.kind for event in whole.events] == ["user", "stick", "user", "stick"]
     for event in range(4):

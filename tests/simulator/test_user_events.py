@@ -7,6 +7,8 @@ import pytest
 
 import carom
 
+from .equal_runs import two_sliding_boxes
+
 G = 9.81
 
 
@@ -111,23 +113,7 @@ def test_a_zero_at_the_very_start_or_of_a_constant_is_none():
 
 
 def test_a_function_that_reaches_zero_and_stays_has_one_zero():
-    material = carom.Material(friction=0.5)
-    scene = carom.Scene(gravity=(0, 0, -G))
-    scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True, material=material))
-    for k in (0, 1):
-        scene.add(
-            carom.Body(
-                carom.Box((0.2, 0.2, 0.1)),
-                density=1000.0,
-                position=(0, k, 0.05),
-                velocity=(1.0 + k, 0, 0),
-                material=material,
-            )
-        )
-    sim = carom.Simulator(scene, carom.AnitescuPotra())
-    sim.add_event(lambda t, state: state.velocity[1, 0], name="slow stops")
-    sim.add_event(lambda t, state: state.velocity[2, 0], name="fast stops")
-    trajectory = sim.run(2.0, stop_at_rest=False)
+    trajectory = two_sliding_boxes().run(2.0, stop_at_rest=False)
     found = {e.note: e.time for e in user_events(trajectory)}
     assert len(user_events(trajectory)) == 2
     assert found["slow stops"] == pytest.approx(1.0 / (0.5 * G), abs=1e-6)
