@@ -18,7 +18,7 @@ from scipy.spatial import KDTree
 from ..bodies import Body, Box, ConvexMesh, HalfSpace, Material, Scene, Shape
 from ..impact_laws import MaximumDissipation
 from ..progress import ProgressBar
-from ..simulator import Trajectory
+from ..simulator import RunStatus, Trajectory
 from ..simulator.collision import overlap
 from .demo import Check, Table
 from .drop import load_dropped_mesh, shipped_mesh
@@ -130,16 +130,17 @@ def settle(scene: Scene, seed: int = 0, progress: bool = False) -> PileRun:
     """Step until nothing has moved for CALM, at most for LONGEST; the seed is only noted."""
     moved = TimeSteps(scene, MaximumDissipation(tolerance=TOLERANCE, max_sweeps=SWEEPS), STEP)
     steps: list[Step] = []
-    calm = 0
+    calm, enough = 0, round(CALM / STEP)
     with ProgressBar(0.0, LONGEST if progress else 0.0, "settling") as bar:
-        while calm < round(CALM / STEP) and moved.time < LONGEST:
+        while calm < enough and moved.time < LONGEST:
             steps.append(moved.advance())
             calm = calm + 1 if steps[-1].speed <= SLOW else 0
             if progress:
                 bar.show(moved.time, f"{steps[-1].contacts} contacts")
     trajectory = moved.finish()
     trajectory.seed = seed
-    if calm:
+    if calm == enough:
+        trajectory.status = RunStatus.AT_REST
         trajectory.rest_time = trajectory.end_time - calm * STEP
     return PileRun(trajectory, steps)
 
@@ -167,7 +168,7 @@ class Pile:
     """Stones of many shapes, a loose quarter of a cone, are let go in the corner of two walls and come to rest."""
 
     name: ClassVar[str] = "pile"
-    summary: ClassVar[str] = "300 stones settle, maximum dissipation at each time step (Preclik)"
+    summary: ClassVar[str] = "300 stones settle by time steps, maximum dissipation"
     ending: ClassVar[str] = ".h5"
 
     def __init__(self, count: int = STONES, shapes: Sequence[Shape] | None = None):
