@@ -2,7 +2,7 @@
 
 from importlib import import_module
 
-from .demo import Check, ComputedDemo, Demo, Table, WritingDemo
+from .demo import Check, ComputedDemo, Demo, RecordingDemo, Table, WritingDemo
 from .drop import DroppedMesh, drop_scene, load_dropped_mesh, shipped_mesh
 
 # Name on the command line -> module and class. A new demo is one line here.
@@ -29,6 +29,7 @@ _DEMOS = {
     "painleve-map": ("painleve_map", "PainleveMap"),
     "painleve-rod": ("painleve_rod", "PainleveRod"),
     "pendulum-and-wall": ("pendulum_and_wall", "PendulumAndWall"),
+    "pile": ("pile", "Pile"),
     "pin-and-ball": ("pin_and_ball", "PinAndBall"),
     "rack-break": ("rack_break", "RackBreak"),
     "ramone-outcomes": ("impact_outcomes", "RamoneOutcomes"),
@@ -50,6 +51,7 @@ __all__ = [
     "ComputedDemo",
     "Demo",
     "DroppedMesh",
+    "RecordingDemo",
     "Table",
     "WritingDemo",
     "demo_by_name",

@@ -76,3 +76,11 @@ class WritingDemo(ComputedDemo, Protocol):
 
     def write(self, path: Path) -> None:
         """Write the file; DisplayError of the viewer where what draws it is not installed."""
+
+
+@runtime_checkable
+class RecordingDemo(WritingDemo, Protocol):
+    """A demo that moves its bodies by its own means; the file it writes is the recording."""
+
+    def run(self, seed: int = 0, progress: bool = False) -> "Trajectory":
+        """The motion from that seed, which tables, checks and the file are then about."""

@@ -210,6 +210,17 @@ def mesh_pile() -> None:
     save("mesh_pile", replay)
 
 
+def pile() -> None:
+    """Three hundred stones at rest in the corner of two walls."""
+    run = demo_by_name("pile").run(progress=True)
+    replay = Replay(make_runs(run))
+    replay.seek(run.end_time)
+    places = run.sample(run.end_time).position[[not body.fixed for body in run.scene.bodies]]
+    low, high = np.percentile(places, [3, 97], axis=0)
+    replay.camera.frame_all(low - 0.06, high + 0.06, replay.view_aspect(), 1.2)
+    save("pile", replay)
+
+
 def save(name: str, replay: Replay) -> None:
     """Write what a window shows of a replay, with few shades."""
     save_picture(name, draw_replay(replay, SIZE, unit=UNIT))
@@ -225,7 +236,7 @@ def save_picture(name: str, pixels: np.ndarray) -> None:
 
 PICTURES = {
     one.__name__: one
-    for one in (rocking_block, ball_stack, billiard_break, icosahedron, newtons_cradle, mesh_pile)
+    for one in (rocking_block, ball_stack, billiard_break, icosahedron, newtons_cradle, mesh_pile, pile)
 }
 
 if __name__ == "__main__":

@@ -126,8 +126,8 @@ examples:
         "run a built-in scene, or list them",
         """\
 Run a built-in scene and check its ending; without a name, list the scenes. The check belongs to the scene's
-own law and duration, so it is left out when these are given. Some demos compute single impacts instead:
-they print tables, take no law or duration, and may write a file, which --out names.""",
+own law and duration, so it is left out when these are given. Some demos compute single impacts instead, or
+move by steps of their own: they print tables, take no law or duration, and may write a file, which --out names.""",
         "examples:\n  carom demo\n  carom demo newtons-cradle --out cradle.h5\n"
         "  carom demo hodograph --out hodograph.png\n"
         "  carom demo bouncing-ball --law anitescu-potra --no-view",
@@ -333,13 +333,13 @@ def _demo(options: argparse.Namespace) -> int:
 
 
 def _compute(demo: "ComputedDemo", options: argparse.Namespace) -> int:
-    """A demo without a scene: its tables, its checks, and the file it writes, if any."""
-    from .demos import WritingDemo
+    """A demo that the engine does not run: its tables, its checks, and the file it writes, if any."""
+    from .demos import RecordingDemo, WritingDemo
     from .viewer import DisplayError
 
     for option in ("law", "duration"):
         if getattr(options, option) is not None:
-            raise BadInput(f"--{option}: demo {demo.name} computes single impacts and does not take it")
+            raise BadInput(f"--{option}: demo {demo.name} is no run of the engine and does not take it")
     out = None
     if isinstance(demo, WritingDemo):
         out = _writable(options.out or f"{demo.name}{demo.ending}", demo.ending)
@@ -348,6 +348,7 @@ def _compute(demo: "ComputedDemo", options: argparse.Namespace) -> int:
     elif options.out is not None:
         raise BadInput(f"--out: demo {demo.name} writes no file")
     _say(f"{demo.name}: {demo.summary}.")
+    trajectory = demo.run(options.seed, progress=True) if isinstance(demo, RecordingDemo) else None
     for table in demo.tables():
         _say_table(list(table.header), [list(row) for row in table.rows], fold_first=True)
     checks = demo.check()
@@ -360,6 +361,8 @@ def _compute(demo: "ComputedDemo", options: argparse.Namespace) -> int:
         except OSError as error:
             raise BadInput(f"--out {out}: cannot be written ({error.strerror or error})") from None
         _say(f"Written: {out}")
+        if trajectory is not None:
+            _show(trajectory, out, options.no_view)
     return DONE if all(check.holds for check in checks) else ENDED_BADLY
 
 

@@ -24,6 +24,10 @@ class ContactNetwork:
     inverse_mass : (nb, 6, 6), symmetric positive semi-definite [1/kg, 1/(kg m²)]
     velocity : (nb, 6) [m/s, rad/s]
     friction : number or (nc,)
+    slack : number or (nc,) [m/s]
+        How fast a contact may go on approaching: it presses where its normal velocity would fall below -slack, and
+        then has that. An open contact with room for a whole time step has its gap over the step here. A negative
+        slack drives bodies apart, and may then raise their energy.
 
     Raises TypeError or ValueError that names the field.
     """
@@ -35,6 +39,7 @@ class ContactNetwork:
         inverse_mass: ArrayLike,
         velocity: ArrayLike,
         friction: ArrayLike = 0.0,
+        slack: ArrayLike = 0.0,
     ) -> None:
         pairs = np.asarray(bodies)
         if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
@@ -64,6 +69,7 @@ class ContactNetwork:
         self.friction = _per_contact("friction", friction, count)
         if self.friction.min() < 0.0:
             raise ValueError(f"friction must be at least 0 at every contact, got {self.friction.min():g}")
+        self.slack = _per_contact("slack", slack, count)
 
     @classmethod
     def of_points(
@@ -76,6 +82,7 @@ class ContactNetwork:
         inertia: ArrayLike,
         velocity: ArrayLike,
         friction: ArrayLike = 0.0,
+        slack: ArrayLike = 0.0,
     ) -> "ContactNetwork":
         """From contact points and unit normals (nc, 3), body positions (nb, 3), masses (nb,) and inertias.
 
@@ -101,7 +108,7 @@ class ContactNetwork:
             arm = where - centre[np.maximum(pairs[:, side], 0)]
             jacobian[:, side, :, :3] = sign * frame
             jacobian[:, side, :, 3:] = sign * np.cross(arm[:, None], frame)
-        return cls(pairs, jacobian, inverse, velocity, friction)
+        return cls(pairs, jacobian, inverse, velocity, friction, slack)
 
     @property
     def contact_count(self) -> int:
@@ -127,7 +134,9 @@ class ContactNetwork:
         return self.velocity + np.einsum("bij,bj->bi", self.inverse_mass, push)
 
     def dense(self) -> ImpactProblem:
-        """The same problem with its matrix, for small ones and for other laws."""
+        """The same problem with its matrix, for small ones and for other laws; ValueError for one with slack."""
+        if self.slack.any():
+            raise ValueError("slack must be 0 at every contact of a dense problem, which has none")
         rows = np.zeros((3 * self.contact_count, 6 * len(self.velocity)))
         inverse = np.zeros((rows.shape[1], rows.shape[1]))
         for c, pair in enumerate(self.bodies.tolist()):

@@ -274,12 +274,16 @@ class Trajectory:
             np.concatenate([np.linspace(self.start_time, self.end_time, samples), self.event_times])
         )
         state = self.sample(times)
-        pairs = collision_pairs(self.model)
+        pairs = np.array(collision_pairs(self.model), dtype=np.int64).reshape(-1, 2)
+        first, second = pairs.T
+        reach = self.model.size[first] + self.model.size[second]
+        reach[[self.model.planes[body] is not None for body in second]] = np.inf
         deepest = 0.0
         for position, orientation in zip(state.position, state.orientation, strict=True):
             packed = np.concatenate([position, orientation, np.zeros((len(position), 6))], axis=1)
-            for pair in pairs:
-                deepest = max(deepest, overlap(self.model, pair, packed))
+            near = np.linalg.norm(position[first] - position[second], axis=1) < reach
+            for a, b in pairs[near].tolist():
+                deepest = max(deepest, overlap(self.model, (a, b), packed))
         return deepest
 
     def save(self, path: "str | os.PathLike") -> Path:

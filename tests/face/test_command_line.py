@@ -14,7 +14,9 @@ from carom.demos import ComputedDemo, demo_by_name, demo_names, shipped_mesh
 from carom.viewer import DisplayError
 
 COMPUTED = [name for name in demo_names() if isinstance(demo_by_name(name), ComputedDemo)]
-QUICK = [name for name in COMPUTED if not name.endswith("-outcomes")]  # those have tests with fewer samples
+QUICK = [
+    name for name in COMPUTED if not name.endswith("-outcomes") and name != "pile"
+]  # they have tests of their own
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,86 @@
+"""Compiled search for all contacts that convex bodies may close within a step."""
+
+import numpy as np
+
+from ..compiled import kernel
+from ..simulator import kernels
+from ..simulator.convex_kernels import FACE, POINT, half_space_contacts, pair_contacts, pair_separation
+
+HALF_SPACE = -1  # in place of the second body
+
+
+@kernel()
+def note_contact(row, keys, places, a, b, feature_a, feature_b, index_a, index_b, point, normal, gap):
+    """Write one contact, where there is room for it."""
+    if row < keys.shape[0]:
+        keys[row, 0], keys[row, 1] = a, b
+        keys[row, 2], keys[row, 3] = feature_a, feature_b
+        keys[row, 4], keys[row, 5] = index_a, index_b
+        for i in range(3):
+            places[row, i] = point[i]
+            places[row, 3 + i] = normal[i]
+        places[row, 6] = gap
+
+
+@kernel()
+def contacts_within_reach(
+    shapes, size, skin, states, pairs, pair_reach, normals, offsets, reach, flat, clear, keys, places
+):  # fmt: skip
+    """Fill keys (k, 6) and places (k, 7) with contacts; returns how many there are, written or not, and the
+    smallest gap [m] of a pair without the skins (n,) [m] by which the shapes are grown.
+
+    A key: both bodies, then their features, then the numbers of these; of a half-space HALF_SPACE, FACE and its own
+    number. A place: point, normal towards the first body, gap of the grown shapes. `pairs` (m, 2) may meet if their
+    gap is at most `pair_reach` (m,) [m], a body and one of the half-spaces (p, 3), (p,) if it is at most `reach`
+    (n,). Bodies are first moved along the axis between them to `clear` of the larger one's size apart, so that the
+    contacts are those with which they meet. Features take part that are level within `flat` of the size, and up
+    to three times that where the bodies may close as much.
+    """
+    count = 0
+    least = np.inf
+    moved = np.empty(13)
+    point = np.empty(3)
+    for k in range(pairs.shape[0]):
+        a, b = pairs[k, 0], pairs[k, 1]
+        larger = max(size[a], size[b])
+        axis, gap = pair_separation(shapes[a], states[a], shapes[b], states[b], larger)
+        least = min(least, gap + skin[a] + skin[b])
+        if gap > pair_reach[k]:
+            continue
+        way = gap - clear * larger
+        moved[:] = states[a]
+        for i in range(3):
+            moved[i] -= way * axis[i]
+        level = min(max(flat * larger, pair_reach[k]), 3.0 * flat * larger)
+        points, normal, gaps, feature, index, _, _ = pair_contacts(
+            shapes[a], moved, shapes[b], states[b], larger, level
+        )
+        for c in range(gaps.size):
+            along = axis[0] * normal[c, 0] + axis[1] * normal[c, 1] + axis[2] * normal[c, 2]
+            for i in range(3):
+                point[i] = points[c, i] + 0.5 * way * axis[i]
+            note_contact(
+                count, keys, places, a, b, feature[c, 0], feature[c, 1], index[c, 0], index[c, 1], point, normal[c],
+                gaps[c] + way * along,
+            )  # fmt: skip
+            count += 1
+    for plane in range(offsets.size):
+        for a in range(size.size):
+            rows = half_space_contacts(shapes[a], states[a], normals[plane], offsets[plane], reach[a])
+            for c in range(rows.shape[0]):
+                note_contact(
+                    count, keys, places, a, HALF_SPACE, POINT, FACE, int(rows[c, 4]), plane, rows[c, :3],
+                    normals[plane], rows[c, 3],
+                )  # fmt: skip
+                count += 1
+                least = min(least, rows[c, 3] + skin[a])
+    return count, least
+
+
+@kernel()
+def fly_on(states, inertia, inverse_inertia, span):
+    """Move packed states (n, 13) on for `span` [s] of flight without forces."""
+    nothing = np.zeros(3)
+    for body in range(states.shape[0]):
+        piece, _ = kernels.free_piece(states[body], nothing, inertia[body], inverse_inertia[body])
+        states[body] = kernels.evaluate_piece(piece, span)

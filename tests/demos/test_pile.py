@@ -1,0 +1,216 @@
+"""The pile of stones and the time steps that move it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import carom
+from carom.command_line import main
+from carom.demos import pile
+from carom.demos.time_steps import TimeSteps
+
+MESHES = Path(__file__).resolve().parents[3] / "shared" / "data" / "meshes"
+FILES = (
+    "20mm-xyz-cube.stl",
+    "fandisk.obj",
+    "featuretype.STL",
+    "monkey.glb",
+    "rabbit.obj",
+    "teapot.stl",
+    "torus.STL",
+)
+GRAVITY = 9.81
+LAW = carom.MaximumDissipation(tolerance=1e-8)
+
+
+@pytest.fixture(scope="module")
+def small():
+    """Thirty stones that have settled."""
+    demo = pile.Pile(30)
+    demo.run(seed=2)
+    return demo
+
+
+def stepped(scene: carom.Scene, until: float, step: float = 2e-3, law=LAW):
+    """The trajectory of a scene and its steps."""
+    moved = TimeSteps(scene, law, step)
+    steps = [moved.advance() for _ in range(round(until / step))]
+    return moved.finish(), steps
+
+
+def brick_on_floor(friction: float = 0.5, height: float = 0.0, **state) -> carom.Scene:
+    """A brick of 0.2 x 0.2 x 0.1 m that lies on a floor or, level, that high [m] above it."""
+    material = carom.Material(friction=friction)
+    scene = carom.Scene()
+    scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True, material=material, name="floor"))
+    brick = carom.Box((0.2, 0.2, 0.1))
+    place = (0, 0, 0.05 + height)
+    scene.add(carom.Body(brick, density=1000.0, position=place, material=material, name="brick", **state))
+    return scene
+
+
+def test_thirty_stones_settle(small):
+    assert [check for check in small.check() if not check.holds] == []
+
+
+@pytest.mark.long
+def test_the_whole_pile_settles():
+    assert [check for check in pile.Pile().check() if not check.holds] == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_hundred_stones_of_other_seeds_settle(seed):
+    demo = pile.Pile(100)
+    demo.run(seed)
+    assert [check for check in demo.check() if not check.holds] == []
+
+
+@pytest.mark.skipif(
+    not MESHES.exists(), reason="the folder ../shared/data/meshes is not beside this checkout"
+)
+@pytest.mark.parametrize("count", [12, pytest.param(72, marks=pytest.mark.long)])
+def test_hulls_of_real_meshes_settle(count):
+    hulls = [carom.ConvexMesh(MESHES / name) for name in FILES]
+    shapes = [carom.ConvexMesh(0.06 * hull.vertices / hull.bounding_radius) for hull in hulls]
+    assert [check for check in pile.Pile(count, shapes).check() if not check.holds] == []
+
+
+def test_tables_tell_every_step(small):
+    (table,) = small.tables()
+    assert all(len(row) == len(table.header) for row in table.rows)
+    assert float(table.rows[-1][0]) == pytest.approx(small.settled.trajectory.end_time, abs=0.006)
+
+
+def test_a_pile_that_is_stopped_too_early_fails_its_checks(monkeypatch):
+    monkeypatch.setattr(pile, "LONGEST", 0.3)
+    failed = {check.what for check in pile.Pile(12).check() if not check.holds}
+    assert "speed in the last 0.25 s [m/s]" in failed
+    assert "force of floor and walls over the weight, off" in failed
+
+
+def test_one_seed_one_motion(small):
+    again, other = pile.settle(pile.pile_scene(30, 2)), pile.settle(pile.pile_scene(30, 3))
+    first = small.settled
+    for moment in np.linspace(0.0, first.trajectory.end_time, 7):
+        ours, theirs = (run.trajectory.sample(moment) for run in (first, again))
+        assert np.array_equal(ours.position, theirs.position)
+        assert np.array_equal(ours.orientation, theirs.orientation)
+    assert [step.sweeps for step in again.steps] == [step.sweeps for step in first.steps]
+    assert not np.array_equal(
+        other.trajectory.sample(0.0).orientation, first.trajectory.sample(0.0).orientation
+    )
+
+
+def test_motion_is_recorded_without_jumps_of_place(small, tmp_path):
+    trajectory = small.settled.trajectory
+    small.write(tmp_path / "pile.h5")
+    read = carom.Trajectory.load(tmp_path / "pile.h5")
+    assert read.rest_time == trajectory.rest_time < trajectory.end_time
+    assert "time steps of 2 ms" in read.remarks[0]
+    moments = pile.STEP * np.arange(0, len(small.settled.steps), 7)
+    left, right = read.sample(moments, side="left"), read.sample(moments)
+    assert np.array_equal(right.position, trajectory.sample(moments).position)
+    assert np.abs(left.position - right.position).max() <= 2e-6
+    assert np.abs(left.orientation - right.orientation).max() <= 1e-4
+
+
+def test_command_runs_checks_and_records(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("carom.demos.demo_by_name", lambda name: pile.Pile(8))
+    monkeypatch.setattr(
+        "carom.viewer.render_strip", lambda trajectory, path: path.write_bytes(b"six moments")
+    )
+    assert main(["demo", "pile", "--no-view", "--seed", "5"]) == 0
+    text = capsys.readouterr().out
+    assert "Written: pile.h5" in text
+    assert "Six moments: pile.png" in text
+    assert "NO" not in text
+    assert carom.Trajectory.load("pile.h5").seed == 5
+    assert main(["info", "pile.h5"]) == 0
+    assert main(["demo", "pile", "--law", "anitescu-potra"]) == 2
+    assert main(["demo", "pile", "--out", "pile.txt"]) == 2
+
+
+@pytest.mark.parametrize("count", [1, 7, 100])
+def test_stones_start_apart_and_inside_the_corner(count):
+    scene = pile.pile_scene(count, seed=4)
+    stones = [body for body in scene.bodies if not body.fixed]
+    assert len(stones) == count
+    place = np.array([body.position for body in stones])
+    radius = np.array([body.shape.bounding_radius for body in stones])
+    assert (place >= radius[:, None]).all()
+    apart = np.linalg.norm(place[:, None] - place, axis=2) - radius[:, None] - radius
+    assert apart[~np.eye(count, dtype=bool)].min(initial=1.0) > 0.0
+
+
+def test_stones_differ_in_shape_and_size():
+    shapes = [body.shape for body in pile.pile_scene(60).bodies if not body.fixed]
+    assert any(isinstance(shape, carom.Box) for shape in shapes)
+    corners = {len(shape.vertices) for shape in shapes if isinstance(shape, carom.ConvexMesh)}
+    assert len(corners) >= 8
+    radii = [shape.bounding_radius for shape in shapes]
+    assert pile.SMALLEST * pile.RADIUS <= min(radii) < 0.7 * max(radii)
+    assert max(radii) <= pile.RADIUS * (1 + 1e-12)
+
+
+def test_a_falling_body_gets_the_impulses_of_gravity_and_turns_exactly():
+    scene = carom.Scene()
+    spinning = carom.Body(
+        carom.Box((0.1, 0.2, 0.3)), density=1000.0, position=(0, 0, 5), angular_velocity=(1.0, 7.0, 0.5)
+    )
+    scene.add(spinning)
+    fallen, steps = stepped(scene, 0.5)
+    weightless = carom.Scene(gravity=(0, 0, 0))
+    weightless.add(spinning)
+    exact = carom.Simulator(weightless, LAW).run(0.5).sample(0.5)
+    end = fallen.sample(0.5)
+    count = len(steps)
+    assert end.velocity[0, 2] == pytest.approx(-GRAVITY * 0.5, rel=1e-12)
+    assert end.position[0, 2] == pytest.approx(5.0 - GRAVITY * 4e-6 * count * (count + 1) / 2, rel=1e-12)
+    np.testing.assert_allclose(end.orientation, exact.orientation, atol=1e-12)
+    np.testing.assert_allclose(end.angular_velocity, exact.angular_velocity, atol=1e-11)
+
+
+def test_a_brick_that_lies_stays_and_is_carried():
+    trajectory, steps = stepped(brick_on_floor(), 0.4)
+    end = trajectory.sample(trajectory.end_time)
+    assert steps[-1].contacts == 4
+    assert steps[-1].speed <= 1e-9
+    np.testing.assert_allclose(steps[-1].support, (0.0, 0.0, 4.0 * GRAVITY), atol=1e-6)
+    # it is grown by half a percent of its size, and was let go without that
+    skin = 0.005 * 0.15
+    assert end.position[1, 2] == pytest.approx(0.05 + skin, abs=1e-9)
+
+
+@pytest.mark.parametrize("friction", [0.2, 0.5])
+def test_friction_stops_a_brick_after_the_way_that_its_speed_lasts(friction):
+    scene = brick_on_floor(friction, velocity=(1.0, 0.0, 0.0))
+    trajectory, steps = stepped(scene, 1.0, step=1e-3)
+    way = trajectory.sample(trajectory.end_time).position[1, 0]
+    assert steps[-1].speed <= 1e-9
+    assert way == pytest.approx(1.0 / (2.0 * friction * GRAVITY), rel=0.02)
+
+
+def test_a_brick_comes_down_without_stopping_above_the_floor_or_going_into_it():
+    scene = brick_on_floor(height=0.25, velocity=(0.0, 0.0, -3.0))
+    trajectory, steps = stepped(scene, 0.3)
+    heights = trajectory.sample(np.linspace(0.0, trajectory.end_time, 400)).position[:, 1, 2]
+    skin = 0.005 * 0.15
+    assert heights.min() >= 0.05 + skin - 1e-9
+    assert heights[-1] == pytest.approx(0.05 + skin, abs=1e-9)
+    assert max(step.energy_change for step in steps) <= 1e-12
+
+
+def test_what_steps_cannot_move_is_refused():
+    scene = carom.Scene()
+    scene.add(carom.Body(carom.Box((1, 1, 1)), fixed=True, name="table"))
+    with pytest.raises(ValueError, match="'table': only half-spaces may be fixed"):
+        TimeSteps(scene, LAW, 1e-3)
+    corners = np.array([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)], dtype=float)
+    faces = np.array([(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)])
+    scene = carom.Scene()
+    scene.add(carom.Body(carom.Mesh((corners, faces)), density=1.0, name="mesh"))
+    with pytest.raises(TypeError, match="'mesh': expected a convex shape, got a Mesh"):
+        TimeSteps(scene, LAW, 1e-3)
