@@ -102,8 +102,9 @@ def _add_velocities(replay: Replay, result: Picture, number: int, numbers: Seque
 
 
 def _add_contacts(replay: Replay, result: Picture, number: int) -> None:
-    strongest = max(run.stage.strongest for run in replay.runs)
-    for contacts in replay.contacts(number):
+    shown = replay.contacts(number)
+    strongest = max(run.stage.strongest for run in replay.runs) if shown else 0.0
+    for contacts in shown:
         if replay.shown.contacts:
             result.marks += parts.contact_marks(result.stage, contacts)
         if replay.shown.impulses:

@@ -156,6 +156,11 @@ class HeadsUp:
 
     def _draw_marks(self, overlay: Any, left: float, right: float, middle: float) -> None:
         """Impacts above the bar, other events shorter below it."""
+        timeline = self.replay.timeline
+        key = ("marks", timeline, timeline.edition, left, right, middle, self.unit)
+        overlay.sheet(key, lambda sheet: self._draw_all_marks(sheet, left, right, middle))
+
+    def _draw_all_marks(self, overlay: Any, left: float, right: float, middle: float) -> None:
         unit = self.unit
         columns = max(int((right - left) / unit), 2)
         spacing = (right - left) / (columns - 1)

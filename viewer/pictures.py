@@ -123,6 +123,8 @@ def draw_replay(
     from .overlay import Overlay
     from .renderer import Renderer
 
+    if replay.shown.plots:
+        replay.main_run.plots.complete()
     with closing(Renderer(replay.runs[0].stage, size)) as renderer:
         renderer.theme = replay.look.theme
         renderer.draw_pictures(camera or replay.camera, compose(replay))

@@ -34,6 +34,7 @@ class Quality:
 
 FULL = Quality()
 DRAFT = Quality(samples=1, shadow_size=0, resolution=0.75)
+COARSE = Quality(samples=1, shadow_size=0, resolution=0.5)
 TRAIL_WIDTH = 1.6  # half of it, in pixels of a picture 720 pixels high
 
 

@@ -169,6 +169,8 @@ class Replay:
                 self.message = None
                 self.changed = True
         self._look_for_growth(seconds)
+        if self.shown.plots and self.main_run.plots.compute_next():
+            self.changed = True
         if self.timeline.playing:
             self.changed = True
             self._play(seconds)
@@ -400,11 +402,11 @@ class Replay:
     def _read_events(self) -> None:
         """Put the events of the chosen run, or of all, on the time bar."""
         shown = self.runs if self.chosen is None else [self.runs[self.chosen]]
-        self.timeline.extend(
-            max(run.end for run in self.runs),
-            np.concatenate([run.event_times for run in shown]),
-            np.concatenate([run.event_kinds for run in shown]),
-        )
+        times, kinds = shown[0].event_times, shown[0].event_kinds
+        if len(shown) > 1:
+            times = np.concatenate([run.event_times for run in shown])
+            kinds = np.concatenate([run.event_kinds for run in shown])
+        self.timeline.extend(max(run.end for run in self.runs), times, kinds)
 
     def _given_outcomes(self, walk: ImpactWalk) -> Any:
         """The outcomes given for the current impact: a set of its size, or found under the impact's number."""

@@ -162,7 +162,8 @@ def test_another_size_keeps_the_picture_whole(in_window):
 def test_nothing_is_drawn_while_nothing_changes(in_window):
     in_window("""
         x.move(*s.at(320, 250)); x.key("space"); yield
-        yield
+        while w._is_draft:
+            yield
         yield
         drawn = w.frames_drawn
         for _ in range(4):
