@@ -196,6 +196,12 @@ Frame k shows exactly the simulated time --from + k * --speed / --fps.""",
     render.add_argument(
         "--fps", type=_count, metavar="N", help="frames for one second of watching; default 60, of a GIF 25"
     )
+    render.add_argument(
+        "--density",
+        action="store_true",
+        default=None,
+        help="of several recordings show how many are at each place, instead of each in its colour",
+    )
     render.add_argument("--size", type=_size, metavar="WxH", help="pixels; default 1280x720")
 
     info = _command(
@@ -380,7 +386,7 @@ def _render(options: argparse.Namespace) -> int:
     from .viewer import DisplayError, VideoError, render, render_strip
 
     trajectories = [_load(run) for run in options.runs]
-    names = ("time", "size", "fps", "start", "end", "speed")
+    names = ("time", "size", "fps", "start", "end", "speed", "density")
     given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     try:
         if options.strip:

@@ -6,6 +6,7 @@ import numpy as np
 
 from .actions import GROUPS, MOUSE, OTHER_KEYS
 from .contact_view import ContactView
+from .density import KEY_HEIGHT, KEY_WIDTH, draw_key
 from .moments import time_decimals, time_text
 from .plots import Box
 from .replay import Replay
@@ -26,6 +27,12 @@ TRACK: Colour = (108, 113, 132, 255)
 BAR_HEIGHT = 74
 CONTACT_ROWS = 6
 OUTCOME_ROWS = 9
+HINT_GAP = "    "
+HINT_LEFT_OUT_FIRST = (
+    *("C I K V T G E show", "← → frame", "M density", "D beside", "space play", "0 all", "1–9 outcome"),
+    *("[ ] impact", "↓ ↑ inside it"),
+)
+"""What is not said in a narrow window; the help is last to go."""
 LAST_IMPACTS = 3
 
 
@@ -80,11 +87,12 @@ class HeadsUp:
         """Draw onto an overlay; the pointer, where it hovers over the time bar, is told what is there."""
         self._draw_top(overlay)
         self._draw_outcomes(overlay)
+        if self.replay.shows_density:
+            draw_key(overlay, self.density_box, len(self.replay.runs), self.unit)
         self._draw_plots(overlay)
         self._draw_panels(overlay)
         self._draw_columns(overlay)
         self._draw_bar(overlay)
-        self._draw_hint(overlay)
         if pointer is not None:
             self._draw_hover(overlay, pointer)
         if self.replay.look.help:
@@ -152,7 +160,8 @@ class HeadsUp:
         text = time_text(timeline.time, time_decimals(timeline.duration))
         x = self.width - 30 * unit
         overlay.text(text, x, middle, size=11.5 * unit, anchor="right", colour=PANEL_INK)
-        self._draw_legend(overlay, left, bar.bottom + 13 * unit)
+        end = self._draw_legend(overlay, left, bar.bottom + 13 * unit)
+        self._draw_hint(overlay, end)
 
     def _draw_marks(self, overlay: Any, left: float, right: float, middle: float) -> None:
         """Impacts above the bar, other events shorter below it."""
@@ -173,35 +182,36 @@ class HeadsUp:
                     x - 0.75 * unit, middle + low * unit, 1.5 * unit, (high - low) * unit, colour, 0.0
                 )
 
-    def _draw_legend(self, overlay: Any, x: float, y: float) -> None:
+    def _draw_legend(self, overlay: Any, x: float, y: float) -> float:
+        """The kinds of events with their colours; returns where they end."""
         unit = self.unit
         for kind, count in self.replay.timeline.counts().items():
             words = f"{count} {kind.replace('_', '-')}"
             overlay.disc(x + 3 * unit, y, 3.2 * unit, colour_of_kind(kind))
             overlay.text(words, x + 11 * unit, y, size=8.5 * unit, colour=PANEL_FAINT)
             x += overlay.width(words, 8.5 * unit) + 30 * unit
+        return x
 
-    def _draw_hint(self, overlay: Any) -> None:
-        """The keys that matter now, always on screen."""
+    def _draw_hint(self, overlay: Any, left: float) -> None:
+        """The keys that matter now, always on screen: as many as there is room for right of `left`."""
         unit, bar = self.unit, self.bar
-        y = bar.bottom + 13 * unit
-        x = self.width - 30 * unit
-        overlay.text(self.hint(), x, y, size=9 * unit, anchor="right", colour=PANEL_INK)
+        y, right = bar.bottom + 13 * unit, self.width - 30 * unit
+        words = self.hint()
+        while len(words) > 1 and overlay.width(HINT_GAP.join(words), 9 * unit) > right - left:
+            words.remove(next(word for word in HINT_LEFT_OUT_FIRST if word in words))
+        overlay.text(HINT_GAP.join(words), right, y, size=9 * unit, anchor="right", colour=PANEL_INK)
         if self.replay.walk is not None:
             self._draw_walk(overlay)
 
-    def hint(self) -> str:
-        """The keys that matter now, in one line."""
+    def hint(self) -> list[str]:
+        """The keys that matter now."""
         words = ["space play", "[ ] impact"]
-        if self.replay.walk is not None:
-            words.append("↓ ↑ inside it")
-        else:
-            words.append("← → frame")
+        words.append("↓ ↑ inside it" if self.replay.walk is not None else "← → frame")
         if len(self.replay.runs) > 1:
-            words += ["1–9 outcome", "0 all", "D side by side"]
+            words += ["1–9 outcome", "0 all", "D beside", "M density"]
         else:
             words += ["C I K V T G E show"]
-        return "    ".join([*words, "H help"])
+        return [*words, "H help"]
 
     def _draw_walk(self, overlay: Any) -> None:
         """How far the impact of this instant has gone along its path."""
@@ -300,6 +310,13 @@ class HeadsUp:
         rows = self._outcome_rows()
         top = rows[-1][1].bottom - 6 * unit if rows else self.height - 48 * unit
         return Box(18 * unit, bottom, min(340 * unit, 0.4 * self.width), max(top - bottom, 1.0))
+
+    @property
+    def density_box(self) -> Box:
+        """Where the key of a density is drawn: on the right above the steps of an impact."""
+        unit = self.unit
+        width, bottom = KEY_WIDTH * unit, self.bar.bottom + self.bar.height + 62 * unit
+        return Box(self.width - 18 * unit - width, bottom, width, KEY_HEIGHT * unit)
 
     def _draw_panels(self, overlay: Any) -> None:
         """On the right: the picked body, and the contacts of this instant."""

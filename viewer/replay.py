@@ -38,6 +38,7 @@ class Shown:
     ghosts: bool = False
     see_through: bool = False
     plots: bool = False
+    density: bool = False
 
 
 @dataclass
@@ -111,6 +112,11 @@ class Replay:
     def walk(self) -> ImpactWalk | None:
         """The steps inside the impacts of this instant of the main run, None between its impacts."""
         return self.walks.get(self.main_number)
+
+    @property
+    def shows_density(self) -> bool:
+        """Whether overlaid runs are drawn as a density instead of each by itself."""
+        return self.shown.density and len(self.runs) > 1 and not self.side_by_side
 
     def velocities(self, number: int) -> BodyVelocities:
         """Velocities of all bodies of a run, also inside an impact."""
@@ -280,6 +286,14 @@ class Replay:
             self.frame_all()
         else:
             self.follows = not self.follows
+
+    def toggle_density(self) -> None:
+        """Draw how many of the overlaid runs are at each place, or each run by itself."""
+        if len(self.runs) < 2:
+            self.say("One run is open: a density needs several outcomes.")
+            return
+        self.shown.density = not self.shows_density
+        self.side_by_side = self.side_by_side and not self.shown.density
 
     def toggle_side_by_side(self) -> None:
         """Draw the runs beside each other, or over each other."""

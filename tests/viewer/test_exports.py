@@ -13,6 +13,7 @@ from PIL import Image
 from carom.viewer import VideoError, render, video
 from carom.viewer.moments import label_moment
 from carom.viewer.pictures import stream_pictures
+from carom.viewer.run import Run
 from carom.viewer.video import frame_times, numbered
 
 SIZE = (160, 100)
@@ -26,7 +27,7 @@ def run(fakes):
 
 def picture(run, time, linger=0.0):
     """What the renderer draws at a time, before any coding."""
-    (pixels,) = stream_pictures(run, [label_moment(run, time)], SIZE, linger=linger)
+    (pixels,) = stream_pictures(Run(run, ""), [label_moment(run, time)], SIZE, linger=linger)
     return pixels.astype(int)
 
 

@@ -38,8 +38,9 @@ class Recorder:
     def disc(self, *_):
         pass
 
-    def play_sign(self, *_):
+    def play_sign(self, x, y, *_):
         self.words.append("▶")
+        self.extents.append((x, y, x, y))
 
 
 def drawn(replay, size=SIZE, unit=1.0, pointer=None):
@@ -193,3 +194,17 @@ def test_quantities_and_names_are_short():
     assert quantity(1e-17, "J") == "0 J"
     assert shortened("a long name", 6) == "a lon…"
     assert shortened("short", 6) == "short"
+
+
+def test_in_a_narrow_window_the_hint_leaves_room_for_the_legend(three):
+    press(three, "bracketright")
+    for width in (520, 640, 800, 1280):
+        overlay = drawn(three, (width, 500))
+        (hint,) = [number for number, words in enumerate(overlay.words) if "H help" in words and number > 3]
+        (legend,) = [
+            number
+            for number, words in enumerate(overlay.words)
+            if words.endswith(" impact") and words[0].isdigit()
+        ]
+        assert overlay.extents[hint][0] > overlay.extents[legend][2]
+    assert "[ ] impact" in drawn(three, (800, 500)).words[hint]
