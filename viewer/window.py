@@ -12,6 +12,7 @@ from pyglet.window import key, mouse
 from .actions import press
 from .composition import compose
 from .display import remember_failure
+from .file_drops import FileDropWindow
 from .gl_objects import copy_picture
 from .heads_up import HeadsUp
 from .overlay import Overlay
@@ -35,7 +36,7 @@ _KEY_NAMES = {
 }  # fmt: skip
 
 
-class ReplayWindow(pyglet.window.Window):
+class ReplayWindow(FileDropWindow):
     """Shows a replay; draws only when something changed."""
 
     def __init__(
@@ -188,7 +189,9 @@ class ReplayWindow(pyglet.window.Window):
     def on_file_drop(self, x: int, y: int, paths: list[str]) -> None:
         """Open recordings; with shift, beside those that are open."""
         if self._load is not None:
-            self.replay.open_recordings(paths, self._load, add=self._shift)
+            add = self._shift or self.shift_at_pointer()
+            self.replay.open_recordings(paths, self._load, add=add)
+        self.finish_drop(taken=self._load is not None)
 
     def on_resize(self, width: int, height: int) -> None:
         """Draw again in the new size."""

@@ -187,7 +187,7 @@ def test_a_folder_with_frames_is_not_mixed_with_others(run, tmp_path):
     [
         ("a.txt", {}, "expected an ending .png, .mp4, .gif, .glb, .html, or a folder, got .txt"),
         ("a", {}, "got no ending"),
-        ("a.png", {"fps": 3}, "fps: one picture does not take it, but size, time"),
+        ("a.png", {"fps": 3}, "fps: one picture does not take it, but density, size, time"),
         ("a.mp4", {"time": 0.1}, "time: a .mp4 file does not take it"),
         ("a.glb", {"size": SIZE}, "size: a .glb file does not take it"),
         ("a.html", {"fps": 3}, "fps: a .html file does not take it"),
