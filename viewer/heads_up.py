@@ -1,5 +1,6 @@
 """What is written and drawn flat over the scene: time bar, hints, outcomes, panels, help."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from .actions import GROUPS, MOUSE, OTHER_KEYS
 from .contact_view import ContactView
 from .density import KEY_HEIGHT, KEY_WIDTH, draw_key
+from .impact_walk import ImpactWalk
 from .moments import time_decimals, time_text
 from .plots import Box
 from .replay import Replay
@@ -28,9 +30,10 @@ BAR_HEIGHT = 74
 CONTACT_ROWS = 6
 OUTCOME_ROWS = 9
 HINT_GAP = "    "
+JUMP_HINT, INSIDE_HINT, OUTCOME_HINT = "[ ] next impact", "↓ ↑ step inside it", "1–9 one outcome"
 HINT_LEFT_OUT_FIRST = (
-    *("C I K V T G E show", "← → frame", "M density", "D beside", "space play", "0 all", "1–9 outcome"),
-    *("[ ] impact", "↓ ↑ inside it"),
+    *("shift-drop a file to compare", "← → frame", "V velocities", "E plots", "D side by side", "space play"),
+    *("M density", "0 all", OUTCOME_HINT, JUMP_HINT, INSIDE_HINT),
 )
 """What is not said in a narrow window; the help is last to go."""
 LAST_IMPACTS = 3
@@ -205,28 +208,24 @@ class HeadsUp:
 
     def hint(self) -> list[str]:
         """The keys that matter now."""
-        words = ["space play", "[ ] impact"]
-        words.append("↓ ↑ inside it" if self.replay.walk is not None else "← → frame")
-        if len(self.replay.runs) > 1:
-            words += ["1–9 outcome", "0 all", "D beside", "M density"]
-        else:
-            words += ["C I K V T G E show"]
-        return [*words, "H help"]
+        outcomes = [OUTCOME_HINT, "0 all", "M density", "D side by side"]
+        alone = ["← → frame", "E plots", "V velocities", "shift-drop a file to compare"]
+        words = outcomes if len(self.replay.runs) > 1 else alone
+        return ["space play", JUMP_HINT, INSIDE_HINT, *words, "H help"]
 
     def _draw_walk(self, overlay: Any) -> None:
         """How far the impact of this instant has gone along its path."""
         walk, unit = self.replay.walk, self.unit
         assert walk is not None
-        width, height = 420 * unit, 46 * unit
-        left, bottom = (self.width - width) / 2, self.bar.bottom + self.bar.height + 8 * unit
+        first = self.plot_box.left + self.plot_box.width + 8 * unit if self.replay.shown.plots else 18 * unit
+        height, width = 46 * unit, min(420 * unit, self.width - 18 * unit - first)
+        left, bottom = max((self.width - width) / 2, first), self.bar.bottom + self.bar.height + 8 * unit
         overlay.box(left, bottom, width, height, PANEL, 8 * unit)
-        done = f"stage {min(int(walk.row + 1e-9), walk.stage_count)}/{walk.stage_count}"
         y = bottom + 30 * unit
         overlay.text("↓ ↑  inside the impact", left + 14 * unit, y, size=9.5 * unit, colour=ACCENT)
         overlay.text(
-            f"{done}: {shortened(walk.label, 26)}", left + width - 14 * unit, y, size=9.5 * unit, anchor="right",
-            colour=PANEL_INK,
-        )  # fmt: skip
+            walk_words(walk), left + width - 14 * unit, y, size=9.5 * unit, anchor="right", colour=PANEL_INK
+        )
         track_left, track_right = left + 14 * unit, left + width - 14 * unit
         length, y = track_right - track_left, bottom + 13 * unit
         overlay.box(track_left, y - 1.5 * unit, length, 3 * unit, TRACK, 1.5 * unit)
@@ -395,6 +394,17 @@ class HeadsUp:
                     overlay.text(sign, x, y, size=size, colour=PANEL_INK)
                     overlay.text(meaning, x + 92 * unit, y, size=size, colour=PANEL_FAINT)
                 y -= 1.7 * line
+
+
+def walk_words(walk: ImpactWalk) -> str:
+    """Where inside the impact the replay stands: before it, in a stage, or at what ends one."""
+    stage, part = math.ceil(walk.row - 1e-9), walk.row - math.floor(walk.row + 1e-9)
+    if stage == 0:
+        return shortened(walk.label, 30)
+    words = f"stage {stage}/{walk.stage_count}"
+    if part > 1e-9:
+        return f"{words}, {100 * part:.0f} % of it"
+    return f"{words}: {shortened(walk.label, 22)}"
 
 
 def body_lines(replay: Replay) -> list[tuple[str, str, Colour | None]]:

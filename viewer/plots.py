@@ -20,6 +20,8 @@ _POINTS_A_PIXEL = 4  # of a line; beyond, only first, least, greatest and last o
 _STEMS_A_PIXEL = 2  # of points that are drawn one by one
 _TICKS = 3
 _LINES_A_CHART = 3  # more names do not fit beside each other
+_LEAST_SHARE = 1e-3  # of the largest work; less would be a line along zero
+_ROUNDING = 1e-9  # of the largest value of a chart
 _EVENTS_AT_ONCE = 5000  # a run of more is read chart after chart, a picture between each
 _STILL_TO_COME = {"energy": 2, "contact velocity": 1, "impulse": 0}  # charts after these
 
@@ -251,7 +253,12 @@ class PlotPanel:
             y = up.pixel(value)
             canvas.line(frame.left, y, right, y, 1.0 * unit, (*colours.faint[:3], 90))
             canvas.text(
-                f"{value:g}", frame.left - 6 * unit, y, size=8 * unit, anchor="right", colour=colours.faint
+                f"{value:g}".replace("-", "−"),
+                frame.left - 6 * unit,
+                y,
+                size=8 * unit,
+                anchor="right",
+                colour=colours.faint,
             )
         title = f"{chart.title} [{chart.unit}]"
         y = frame.bottom + frame.height + 27 * unit
@@ -267,7 +274,7 @@ class PlotPanel:
         slot = frame.width / max(len(chart.lines), 2)
         for number, (name, line) in enumerate(chart.lines.items()):
             now = value_at(line, place)
-            words = name if now is None else f"{name} {now:.4g}"
+            words = name if now is None else f"{name} {reading(now, chart)}"
             start = frame.left + number * slot
             colour = colours.lines[number % len(colours.lines)]
             canvas.text(words, start, top + 11 * unit, size=8.5 * unit, anchor="left", colour=colour)
@@ -319,7 +326,8 @@ def _charts(trajectory: Any, over: Over) -> Iterator[list[Chart]]:
     """The charts of an axis, in as many steps as take long."""
     energies, works = series.energies_and_works(trajectory, over)
     found = [Chart("energy", "J", {line.name: line for line in energies})]
-    works.sort(key=lambda line: -max(map(abs, line.range)))
+    works = sorted(works, key=lambda line: -_largest(line))
+    works = [line for line in works if _largest(line) > _LEAST_SHARE * _largest(works[0])]
     for first in range(0, len(works), _LINES_A_CHART):
         lines = {line.name: line for line in works[first : first + _LINES_A_CHART]}
         found.append(Chart("lesser work" if first else "work", "J", lines))
@@ -329,6 +337,17 @@ def _charts(trajectory: Any, over: Over) -> Iterator[list[Chart]]:
     yield [Chart("contact velocity", "m/s", {"before": normal, "after": after, "slip": slip})]
     impulse, friction = series.impulses(trajectory, over)
     yield [Chart("impulse", "N s", {"normal": impulse, "friction": friction})]
+
+
+def _largest(line: Series) -> float:
+    return max(map(abs, line.range))
+
+
+def reading(value: float, chart: Chart) -> str:
+    """A value in three digits; what is only rounding beside the others of its chart is 0."""
+    if abs(value) < _ROUNDING * max(map(abs, chart.range)):
+        return "0"
+    return f"{value:.3g}".replace("-", "−")
 
 
 def value_at(line: Series, place: float) -> float | None:

@@ -107,11 +107,11 @@ def test_the_cursor_follows_the_time_and_the_legend_tells_values(panel, run):
         paper = drawn(panel, time)
         assert paper.cursors() == pytest.approx([152.0 + share * 356.0] * 4)
         value = float(np.interp(time, total.x, total.y))
-        assert f"total {value:.4g}" in paper.words
+        assert f"total {value:.3g}" in paper.words
         assert panel.time_at(paper.cursors()[0], 300.0) == pytest.approx(time, abs=1e-12)
     assert "before" in drawn(panel, 0.0).words
     time = float(run.event_times[0])
-    assert f"normal {run.events[0].outcome.impulse[0]:.4g}" in drawn(panel, time).words
+    assert f"normal {run.events[0].outcome.impulse[0]:.3g}" in drawn(panel, time).words
 
 
 def test_over_the_impulse_the_cursor_moves_while_time_stands_still(panel, run):
@@ -238,7 +238,8 @@ def test_the_works_of_the_ledger_are_a_chart_of_their_own(panel, run):
     for time in (0.2, 0.9, 1.9):
         expected = run.ledger(time).impacts
         assert value_at(work.lines["impacts"], time) == pytest.approx(expected, abs=1e-9)
-        assert f"impacts {expected:.4g}" in drawn(panel, time).words
+        words = f"{expected:.3g}".replace("-", "−")
+        assert f"impacts {words}" in drawn(panel, time).words
 
 
 def test_a_long_run_is_read_chart_after_chart_and_says_so(run, monkeypatch):
