@@ -10,7 +10,7 @@ from .contact_view import ContactView
 from .density import KEY_HEIGHT, KEY_WIDTH, draw_key
 from .impact_walk import ImpactWalk
 from .moments import time_decimals, time_text
-from .plots import Box
+from .plots import Box, grouped
 from .replay import Replay
 from .stage import length_text
 from .theme import (
@@ -125,7 +125,8 @@ class HeadsUp:
         impacts = run.impact_times
         reached = int(np.searchsorted(impacts, time, side="right"))
         total = len(impacts)
-        words = f"{total} impact{'s' if total != 1 else ''}" if not reached else f"impact {reached}/{total}"
+        plural = "s" if total != 1 else ""
+        words = f"impact {reached}/{total}" if reached else f"{grouped(total)} impact{plural}"
         latest = run.latest_event(time)
         if latest is not None and run.event_times[latest] == time:
             kind = str(run.event_kinds[latest])
@@ -189,7 +190,7 @@ class HeadsUp:
         """The kinds of events with their colours; returns where they end."""
         unit = self.unit
         for kind, count in self.replay.timeline.counts().items():
-            words = f"{count} {kind.replace('_', '-')}"
+            words = f"{grouped(count)} {kind.replace('_', '-')}{'s' if count != 1 else ''}"
             overlay.disc(x + 3 * unit, y, 3.2 * unit, colour_of_kind(kind))
             overlay.text(words, x + 11 * unit, y, size=8.5 * unit, colour=PANEL_FAINT)
             x += overlay.width(words, 8.5 * unit) + 30 * unit

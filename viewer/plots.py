@@ -228,7 +228,7 @@ class PlotPanel:
         if self._frames:
             self._draw_axis(canvas, bottom, unit, colours)
         if self._still_to_come:
-            words = f"reading {len(self.trajectory.events):,} events …".replace(",", "\u202f")
+            words = f"reading {grouped(len(self.trajectory.events))} events …"
             y = bottom + 0.5 * height * self._still_to_come / (self._still_to_come + len(shown))
             canvas.text(words, left + width / 2, y, size=9.5 * unit, anchor="center", colour=colours.ink)
 
@@ -339,6 +339,11 @@ def _charts(trajectory: Any, over: Over) -> Iterator[list[Chart]]:
     yield [Chart("impulse", "N s", {"normal": impulse, "friction": friction})]
 
 
+def grouped(count: int) -> str:
+    """A number with narrow spaces between its thousands."""
+    return f"{count:,}".replace(",", "\u202f")
+
+
 def _largest(line: Series) -> float:
     return max(map(abs, line.range))
 
@@ -347,7 +352,7 @@ def reading(value: float, chart: Chart) -> str:
     """A value in three digits; what is only rounding beside the others of its chart is 0."""
     if abs(value) < _ROUNDING * max(map(abs, chart.range)):
         return "0"
-    return f"{value:.3g}".replace("-", "−")
+    return (f"{value:.0f}" if 1e3 <= abs(value) < 1e5 else f"{value:.3g}").replace("-", "−")
 
 
 def value_at(line: Series, place: float) -> float | None:

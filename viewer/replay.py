@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ LINGER_SECONDS = 0.35  # of wall clock that contacts stay visible after their ev
 IMPACT_SECONDS = 1.6  # of wall clock that an impact takes where impacts are played
 MESSAGE_SECONDS = 6.0
 RELOAD_SECONDS = 1.0  # between looks at a recording that is still being written
+RELOAD_PAUSE = 10  # times as long as reading it took, where that is longer: the window stays usable
 FRAME_MARGIN = 1.25
 BAR_SHARE = 0.1  # of the picture's height that the time bar covers
 QUALITIES = ("auto", "full", "draft")
@@ -390,10 +392,11 @@ class Replay:
         self._until_reload -= seconds
         if self._until_reload > 0:
             return
-        self._until_reload = RELOAD_SECONDS
+        begin = perf_counter()
         for number, run in enumerate(self.runs):
             if run.is_outdated and run.path is not None:
                 self._reload(number, run.path)
+        self._until_reload = max(RELOAD_SECONDS, RELOAD_PAUSE * (perf_counter() - begin))
 
     def _reload(self, number: int, path: Path) -> None:
         run = self.runs[number]
@@ -402,6 +405,7 @@ class Replay:
         except (ValueError, OSError):
             return  # caught in the middle of a write: what was read before stays, and the next look tries again
         was_at_end = self.timeline.time >= self.timeline.end
+        grown.plots.over = run.plots.over
         self.runs[number] = grown
         share_frame([one.stage for one in self.runs])
         self._read_events()

@@ -204,7 +204,7 @@ def test_in_a_narrow_window_the_hint_leaves_room_for_the_legend(three):
         (legend,) = [
             number
             for number, words in enumerate(overlay.words)
-            if words.endswith(" impact") and words[0].isdigit()
+            if words.endswith(" impacts") and words[0].isdigit()
         ]
         assert overlay.extents[hint][0] > overlay.extents[legend][2]
     narrow = drawn(three, (800, 500)).words[hint]
