@@ -405,7 +405,7 @@ def walk_words(walk: ImpactWalk) -> str:
     words = f"stage {stage}/{walk.stage_count}"
     if part > 1e-9:
         return f"{words}, {100 * part:.0f} % of it"
-    return f"{words}: {shortened(walk.label, 22)}"
+    return f"{words}: {shortened(walk.label, 28)}"
 
 
 def body_lines(replay: Replay) -> list[tuple[str, str, Colour | None]]:
