@@ -222,6 +222,8 @@ class ReplayWindow(FileDropWindow):
 
     def update(self) -> None:
         """Draw and show what has changed since the last picture, or a draft in full once all is quiet."""
+        if self._is_closed:
+            return
         if self.replay.changed:
             self._changed_at = wall_clock.monotonic()
         if self.replay.changed or (self._is_draft and self._quality() is FULL):

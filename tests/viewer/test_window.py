@@ -106,6 +106,8 @@ def test_drawing_what_is_closed_does_nothing(in_window):
         drawn = w.frames_drawn
         w.close()
         w.draw_picture()
+        r.changed = True
+        w.update()
         w.close()
         assert w.frames_drawn == drawn
         yield
@@ -213,6 +215,27 @@ def test_drafts_are_drawn_while_the_camera_moves_if_pictures_are_slow(in_window)
             if not w._is_draft:
                 break
         assert not w._is_draft
+    """)
+
+
+def test_after_a_jump_a_coarse_picture_comes_first_where_drafts_are_slow_too(in_window):
+    in_window("""
+        x.move(*s.at(320, 250)); x.key("space"); yield
+        import carom.viewer.window as window
+        window.SLOW_PICTURE = window.SLOW_DRAFT = 0.0  # so that every machine counts as slow
+        s.pixels()
+        drawn = []
+        for key in ("bracketright", "bracketright", "bracketright"):
+            x.key(key)
+            w.dispatch_events()
+            w.update()
+            drawn.append(w._renderer.drawn_size)
+        assert drawn[1:] == [(320, 200)] * 2 and drawn[0] != (640, 400), drawn
+        for _ in range(50):
+            yield
+            if not w._is_draft:
+                break
+        assert w._renderer.drawn_size == (640, 400)
     """)
 
 
