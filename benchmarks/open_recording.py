@@ -164,7 +164,7 @@ def main() -> None:
         if has_display():
             measured |= in_the_window(path, options.looks // 5, rng)
         megabytes = path.stat().st_size / 1e6
-    columns = ("", "median [ms]", "slowest [ms]", "processors [ms]")
+    columns = ("", "median, ms", "slowest, ms", "processors, ms")
     table = Table(*columns, title=f"{platform.machine()}, {os.cpu_count()} cores")
     for name, values in measured.items():
         wall, processors = 1e3 * np.array(values).T
