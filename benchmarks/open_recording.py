@@ -1,9 +1,13 @@
-"""Seconds to open a long recording, to go to a time in it and to look at an event.
+"""Seconds to open a long recording, to go to a time in it, to look at an event and to see it in the window.
+
+Run with a display to measure the window too, such as
+`xvfb-run -a -s "-screen 0 1400x900x24" python benchmarks/open_recording.py`; without one, pictures are left out.
 
 A gas of spheres in a box is simulated for some events; its pieces and events are then written again and again,
 each time later, until the recording has as many events as asked for. Where one part ends and the next begins
 bodies jump, which reading does not mind. Times are those of a process that has read another recording before;
-the file is in the system's cache.
+the file is in the system's cache. Beside the wall clock stands the time of all processors, which a busy machine
+lengthens less; pictures drawn in software use several of them at once.
 """
 
 import argparse
@@ -14,7 +18,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
@@ -22,7 +26,16 @@ from rich.table import Table
 
 from carom import Body, HalfSpace, Material, Scene, SequentialReflection, Simulator, Sphere, Trajectory
 from carom.simulator.recording import Recorder
+from carom.viewer import has_display
+from carom.viewer.actions import press
+from carom.viewer.display import load_pyglet
+from carom.viewer.replay import Replay
+from carom.viewer.show import make_runs
 
+if TYPE_CHECKING:
+    from carom.viewer.window import ReplayWindow
+
+SIZE = (1280, 720)  # pixels of the window
 SPACING = 0.3  # m between the centres of spheres at the start
 
 
@@ -69,11 +82,51 @@ def repeated(part: Trajectory, events: int, path: Path) -> None:
     recorder.close()
 
 
-def seconds(action: Callable[[], Any]) -> float:
-    """Wall time of an action."""
-    begin = time.perf_counter()
+def seconds(action: Callable[[], Any]) -> tuple[float, float]:
+    """Wall time and processor time of an action."""
+    begin, begin_processor = time.perf_counter(), time.process_time()
     action()
-    return time.perf_counter() - begin
+    return time.perf_counter() - begin, time.process_time() - begin_processor
+
+
+def in_the_window(path: Path, looks: int, rng: np.random.Generator) -> dict[str, list[tuple[float, float]]]:
+    """Times of the window: to open, from there to the first picture, and from a scrub to its picture."""
+    load_pyglet(for_window=True)
+    from carom.viewer.window import open_window
+
+    opened: list[ReplayWindow] = []
+
+    def open_first() -> None:
+        replay = Replay(make_runs(path))
+        opened.append(open_window(replay, SIZE, "benchmark"))
+        show()
+
+    def show() -> None:
+        window = opened[0]
+        window.dispatch_events()
+        window.update()
+
+    def jump(action: Callable[[], None]) -> Callable[[], None]:
+        def run() -> None:
+            action()
+            show()
+
+        return run
+
+    found = {"the window with its first picture": [seconds(open_first)]}
+    replay = opened[0].replay
+    press(replay, "e")
+    found["a step of reading the charts"] = []
+    while not replay.main_run.plots.is_complete:
+        found["a step of reading the charts"].append(seconds(jump(lambda: replay.tick(0.0))))
+    for name, plots in (("picture after a scrub, with charts", True), ("picture after a scrub", False)):
+        replay.shown.plots = plots
+        fractions = rng.uniform(0.0, 1.0, looks)
+        scrubs = [seconds(jump(lambda at=at: replay.seek_fraction(at))) for at in fractions]
+        impacts = [seconds(jump(lambda: press(replay, "bracketright"))) for _ in range(looks)]
+        found |= {name: scrubs, name.replace("a scrub", "] to an impact"): impacts}
+    opened[0].close()
+    return found
 
 
 def main() -> None:
@@ -90,9 +143,10 @@ def main() -> None:
         path = Path(folder) / "long.h5"
         simulator = Simulator(gas(options.bodies, 0), SequentialReflection(), event_limit=options.simulated)
         part = simulator.run(1e6)
-        part.save(Path(folder) / "short.h5")
+        short_path = Path(folder) / "short.h5"
+        part.save(short_path)
         repeated(part, options.events, path)
-        short = Trajectory.load(Path(folder) / "short.h5")
+        short = Trajectory.load(short_path)
         short.sample(0.0), short.events[0]
         opened = [seconds(lambda: Trajectory.load(path)) for _ in range(5)]
         run = Trajectory.load(path)
@@ -107,10 +161,14 @@ def main() -> None:
             ],
             "state at 600 times": [seconds(lambda: run.sample(np.linspace(0, run.end_time, 600)))],
         }
+        if has_display():
+            measured |= in_the_window(path, options.looks // 5, rng)
         megabytes = path.stat().st_size / 1e6
-    table = Table("", "median [ms]", "slowest [ms]", title=f"{platform.machine()}, {os.cpu_count()} cores")
+    columns = ("", "median, ms", "slowest, ms", "processors, ms")
+    table = Table(*columns, title=f"{platform.machine()}, {os.cpu_count()} cores")
     for name, values in measured.items():
-        table.add_row(name, f"{1e3 * np.median(values):.2f}", f"{1e3 * max(values):.2f}")
+        wall, processors = 1e3 * np.array(values).T
+        table.add_row(name, *(f"{time:.2f}" for time in (np.median(wall), wall.max(), np.median(processors))))
     console.print(table)
     console.print(f"{len(run.events)} events, {options.bodies} spheres, {megabytes:.0f} MB")
 

@@ -106,6 +106,16 @@ def ball_stack() -> None:
     print(f"{len(set(tree.leaves))} different outcomes of {len(tree)}")
 
 
+def outcome_density() -> None:
+    """Where the balls of the fifty outcomes are, counted."""
+    law = WhereUndecided(carom.SetValuedRouth(step=0.5))
+    tree = carom.Simulator(stack(), law).branches(50, seed=1, until=0.9, tolerance=1e-9)
+    replay = Replay(make_runs(list(tree.trajectories), [f"outcome {number + 1}" for number in range(50)]))
+    replay.seek(0.9)
+    replay.toggle_density()
+    save("outcome_density", replay)
+
+
 def billiard_break() -> None:
     """The rack at the instant of the break."""
     demo = demo_by_name("rack-break")
@@ -236,7 +246,16 @@ def save_picture(name: str, pixels: np.ndarray) -> None:
 
 PICTURES = {
     one.__name__: one
-    for one in (rocking_block, ball_stack, billiard_break, icosahedron, newtons_cradle, mesh_pile, pile)
+    for one in (
+        rocking_block,
+        ball_stack,
+        outcome_density,
+        billiard_break,
+        icosahedron,
+        newtons_cradle,
+        mesh_pile,
+        pile,
+    )
 }
 
 if __name__ == "__main__":

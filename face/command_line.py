@@ -27,6 +27,7 @@ DONE, ENDED_BADLY, BAD_INPUT = 0, 1, 2
 _DROP_RESTITUTION = 0.4  # of dropped meshes, under laws that honour restitution
 _DROP_LAW = "anitescu-potra"
 _DROP_DURATION = 10.0  # s
+_SUMMARY_LOOKS = 300_000  # at pairs for the largest penetration of a summary: some seconds
 
 
 class BadInput(Exception):
@@ -195,6 +196,12 @@ Frame k shows exactly the simulated time --from + k * --speed / --fps.""",
     )
     render.add_argument(
         "--fps", type=_count, metavar="N", help="frames for one second of watching; default 60, of a GIF 25"
+    )
+    render.add_argument(
+        "--density",
+        action="store_true",
+        default=None,
+        help="of several recordings show how many are at each place, instead of each in its colour",
     )
     render.add_argument("--size", type=_size, metavar="WxH", help="pixels; default 1280x720")
 
@@ -375,7 +382,7 @@ def _view(options: argparse.Namespace) -> int:
     except FileFormatError as error:
         raise BadInput(str(error)) from None
     except DisplayError as error:
-        return _complain(str(error), ENDED_BADLY)
+        raise BadInput(str(error)) from None
     return DONE
 
 
@@ -383,7 +390,7 @@ def _render(options: argparse.Namespace) -> int:
     from .viewer import DisplayError, VideoError, render, render_strip
 
     trajectories = [_load(run) for run in options.runs]
-    names = ("time", "size", "fps", "start", "end", "speed")
+    names = ("time", "size", "fps", "start", "end", "speed", "density")
     given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     try:
         if options.strip:
@@ -516,14 +523,14 @@ def _simulate(scene: "Scene", law: "ImpactLaw", seed: int, out: Path, duration: 
 
 def _summary(trajectory: "Trajectory") -> list[list[str]]:
     """Rows of a table: impacts, energy, overlap, rest, and how the run ended."""
-    impacts = sum(event.kind == "impact" for event in trajectory.events)
+    impacts = int((trajectory.event_kinds == "impact").sum())
     before = float(trajectory.energy(trajectory.start_time))
     after = float(trajectory.energy(trajectory.end_time))
     rest = trajectory.rest_time
     return [
         ["impacts", str(impacts)],
         ["energy before, after", f"{before:.6g} J, {after:.6g} J"],
-        ["largest penetration", f"{trajectory.largest_overlap():.2g} m"],
+        ["largest penetration", f"{trajectory.largest_overlap(looks=_SUMMARY_LOOKS):.2g} m"],
         ["time to rest", "still moving" if rest is None else f"{rest:.6f} s"],
         ["ended", f"{trajectory.status.value}: {trajectory.message or trajectory.status.advice}"],
     ]

@@ -1,6 +1,7 @@
 """Where the energy of a run goes: work of what has no potential, piece by piece and event by event."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 CHANNELS = ("friction", "damping", "drag", "drives", "applied", "impacts", "closing")
+_ROWS_AT_ONCE = 50_000  # polynomials evaluated together: some tens of megabytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,29 +82,39 @@ class Works:
         if energy != 0.0:
             self.jumps.append((time, CHANNELS.index(channel), energy))
 
+    @property
+    def piece_count(self) -> int:
+        """How many pieces there are."""
+        return len(self.pieces)
+
+    @property
+    def jump_count(self) -> int:
+        """How many jumps there are."""
+        return len(self.jumps)
+
+    def piece_columns(self) -> tuple[Array, Array, Array]:
+        """Start (P,) and end (P,) [s] and polynomial (P, channels with powers, terms) of every piece."""
+        columns = zip(*((piece.start, piece.end, piece.polynomial) for piece in self.pieces), strict=True)
+        start, end, polynomial = (np.array(column) for column in columns)
+        return start, end, polynomial
+
+    def jump_columns(self) -> tuple[Array, NDArray[np.int64], Array]:
+        """Time [s], index of the channel and energy [J] of every jump, (J,) each."""
+        time, channel, energy = zip(*self.jumps, strict=True)
+        return np.array(time), np.array(channel, dtype=np.int64), np.array(energy)
+
     def until(self, times: Array, side: str) -> Array:
         """Work (T, channels) done until times (T,); jumps at a time count where `side` is right."""
         done = np.zeros((len(times), len(CHANNELS)))
-        if self.pieces:
-            start = np.array([piece.start for piece in self.pieces])
-            end = np.array([piece.end for piece in self.pieces])
-            polynomial = np.array([piece.polynomial for piece in self.pieces])
-            whole = _evaluated(polynomial, end - start)
-            order = np.argsort(end, kind="stable")
-            totals = np.concatenate([np.zeros((1, whole.shape[1])), np.cumsum(whole[order], axis=0)])
-            done[:, : whole.shape[1]] = totals[np.searchsorted(end[order], times, side="right")]
-            for row, time in enumerate(times):
-                runs = (start < time) & (end > time)
-                if runs.any():
-                    parts = _evaluated(polynomial[runs], time - start[runs])
-                    done[row, : whole.shape[1]] += parts.sum(axis=0)
-        if self.jumps:
-            when = np.array([jump[0] for jump in self.jumps])
+        if self.piece_count:
+            found = _work_until(times, *self.piece_columns())
+            done[:, : found.shape[1]] = found
+        if self.jump_count:
+            when, channel, energy = self.jump_columns()
             known = np.searchsorted(when, times, side="left" if side == "left" else "right")
-            energy = np.zeros((len(when) + 1, len(CHANNELS)))
-            for k, (_, channel, amount) in enumerate(self.jumps):
-                energy[k + 1, channel] = amount
-            done += np.cumsum(energy, axis=0)[known]
+            for each in np.unique(channel).tolist():
+                so_far = np.cumsum(np.where(channel == each, energy, 0.0))
+                done[:, each] += np.concatenate([[0.0], so_far])[known]
         return done
 
     @classmethod
@@ -115,6 +127,33 @@ class Works:
         whole.pieces += segments[-1][0].pieces
         whole.jumps += segments[-1][0].jumps
         return whole
+
+
+def _work_until(times: Array, start: Array, end: Array, polynomial: Array) -> Array:
+    """Work (T, channels) until times (T,) of pieces, see `Works.piece_columns`: those over, and those running."""
+    whole = _evaluated(polynomial, end - start)
+    ends = np.argsort(end, kind="stable")
+    totals = np.concatenate([np.zeros((1, whole.shape[1])), np.cumsum(whole[ends], axis=0)])
+    done = totals[np.searchsorted(end[ends], times, side="right")]
+    order = np.argsort(times, kind="stable")
+    ordered = times[order]
+    first = np.searchsorted(ordered, start, side="right")  # while a piece runs, times are consecutive
+    count = np.maximum(np.searchsorted(ordered, end, side="left") - first, 0)
+    upto = np.cumsum(count)
+    for low, high in pairwise(_batches(upto)):
+        piece = np.repeat(np.arange(low, high), count[low:high])
+        place = np.arange(len(piece)) - np.repeat(
+            upto[low:high] - count[low:high] - (upto[low - 1] if low else 0), count[low:high]
+        )
+        row = order[first[piece] + place]
+        np.add.at(done, row, _evaluated(polynomial[piece], times[row] - start[piece]))
+    return done
+
+
+def _batches(upto: NDArray[np.int64]) -> list[int]:
+    """Bounds of consecutive pieces that are evaluated together, where `upto` (P,) rows are asked of the first."""
+    cuts = np.searchsorted(upto, np.arange(_ROWS_AT_ONCE, upto[-1], _ROWS_AT_ONCE)) + 1
+    return [0, *np.unique(cuts[cuts < len(upto)]).tolist(), len(upto)]
 
 
 def _evaluated(polynomials: Array, tau: Array) -> Array:

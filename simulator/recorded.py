@@ -237,15 +237,30 @@ class RecordedWorks(Works):
 
     @cached_property
     def pieces(self) -> list[WorkPiece]:  # type: ignore[override]
-        start, end, polynomial = (
-            self._tables[f"work/{name}"].all() for name in ("start", "end", "polynomial")
-        )
+        start, end, polynomial = self.piece_columns()
         return [WorkPiece(*row) for row in zip(start.tolist(), end.tolist(), polynomial, strict=True)]
 
     @cached_property
     def jumps(self) -> list[tuple[float, int, float]]:  # type: ignore[override]
-        columns = (self._tables[f"jump/{name}"].all().tolist() for name in ("time", "channel", "energy"))
-        return list(zip(*columns, strict=True))
+        return list(zip(*(column.tolist() for column in self.jump_columns()), strict=True))
+
+    @property
+    def piece_count(self) -> int:
+        return len(self._tables["work/start"])
+
+    @property
+    def jump_count(self) -> int:
+        return len(self._tables["jump/time"])
+
+    def piece_columns(self) -> tuple[Array, Array, Array]:
+        start, end, polynomial = (
+            self._tables[f"work/{name}"].all() for name in ("start", "end", "polynomial")
+        )
+        return start, end, polynomial
+
+    def jump_columns(self) -> tuple[Array, NDArray[np.int64], Array]:
+        time, channel, energy = (self._tables[f"jump/{name}"].all() for name in ("time", "channel", "energy"))
+        return time, channel.astype(np.int64), energy
 
 
 def _offsets(counts: NDArray[np.int64], rows: int, name: str) -> NDArray[np.int64]:

@@ -132,6 +132,9 @@ GROUPS: dict[str, tuple[Action, ...]] = {
         Action(tuple("123456789"), "1 … 9", "follow one outcome, the others fade", _choose),
         Action(("0",), "0", "all outcomes alike, overlaid", _choose),
         Action(("tab",), "Tab", "the next outcome (shift: the one before)", _choose_next),
+        Action(
+            ("m",), "M", "density map: how many outcomes are where", lambda r, key, shift: r.toggle_density()
+        ),
         Action(("d",), "D", "side by side or overlaid", lambda r, key, shift: r.toggle_side_by_side()),
     ),
     "Shown": (

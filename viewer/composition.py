@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from .replay import Replay
 from .theme import colour_of_run
 
 SHADOWED_RUNS = 12  # more overlaid runs throw no shadow
+CHOSEN_IN_DENSITY = 0.6  # opacity of the run that is followed, over the density of all
 GHOST_TINT = (0.45, 0.66, 0.92)
 
 
@@ -24,7 +26,7 @@ def compose(replay: Replay) -> list[Picture]:
 
 def _picture(replay: Replay, numbers: Sequence[int]) -> Picture:
     """The runs of these numbers, overlaid."""
-    result = Picture(replay.runs[0].stage)
+    result = Picture(replay.runs[0].stage, outcomes=len(numbers))
     for number in numbers:
         _add_bodies(replay, result, number, numbers)
         if replay.shown.trails:
@@ -34,6 +36,7 @@ def _picture(replay: Replay, numbers: Sequence[int]) -> Picture:
         if replay.shown.velocities and _counts(replay, number, numbers):
             _add_velocities(replay, result, number, numbers)
     result.solids = parts.merged(result.solids)
+    result.counted = parts.merged(result.counted)
     _add_contacts(replay, result, replay.main_number if len(numbers) > 1 else numbers[0])
     _add_fan(replay, result, numbers)
     _add_planes_edge_on(replay, result)
@@ -63,6 +66,14 @@ def _add_bodies(replay: Replay, result: Picture, number: int, numbers: Sequence[
             opacity = min(0.16, opacity)
         tint, tinted = colour_of_run(number), 0.75
         shadow = replay.chosen is None and count <= SHADOWED_RUNS
+    if replay.shows_density:
+        bodies = parts.body_solids(run, run.state(replay.timeline.time), fixed=False, shadow=False)
+        result.counted += bodies
+        if replay.chosen == number:
+            result.solids += [replace(solid, opacity=CHOSEN_IN_DENSITY) for solid in bodies]
+        if number == numbers[0]:
+            result.solids += parts.fixed_solids(run)
+        return
     if replay.shown.see_through:
         opacity = min(opacity, 0.32)
     result.solids += parts.body_solids(
@@ -102,8 +113,9 @@ def _add_velocities(replay: Replay, result: Picture, number: int, numbers: Seque
 
 
 def _add_contacts(replay: Replay, result: Picture, number: int) -> None:
-    strongest = max(run.stage.strongest for run in replay.runs)
-    for contacts in replay.contacts(number):
+    shown = replay.contacts(number)
+    strongest = max(run.stage.strongest for run in replay.runs) if shown else 0.0
+    for contacts in shown:
         if replay.shown.contacts:
             result.marks += parts.contact_marks(result.stage, contacts)
         if replay.shown.impulses:

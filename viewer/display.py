@@ -36,8 +36,8 @@ def load_pyglet(*, for_window: bool) -> None:
     if for_window and headless:
         reason = "DISPLAY leads to no X server" if has_display() else "DISPLAY is not set"
         raise DisplayError(
-            f"A window needs a display, but {reason}: write pictures with render() instead, which without a "
-            f"display needs `{INSTALL_ADVICE}`."
+            f"A window needs a display, but {reason}: write pictures with `carom render` or carom.render() "
+            f"instead, which without a display need `{INSTALL_ADVICE}`."
         )
     if _headless is None:
         try:

@@ -18,10 +18,10 @@ DEFAULT_FPS = {".mp4": 60, ".gif": 25, ".png": 60, ".glb": 60}
 ENDINGS = (".png", ".mp4", ".gif", ".glb", ".html")
 SPAN = {"start", "end", "speed"}
 OPTIONS = {
-    "picture": {"time", "size"},
-    "sequence": {"size", "fps"} | SPAN,
-    ".mp4": {"size", "fps"} | SPAN,
-    ".gif": {"size", "fps"} | SPAN,
+    "picture": {"time", "size", "density"},
+    "sequence": {"size", "fps", "density"} | SPAN,
+    ".mp4": {"size", "fps", "density"} | SPAN,
+    ".gif": {"size", "fps", "density"} | SPAN,
     ".glb": {"fps"} | SPAN,
     ".html": SPAN,
 }
@@ -39,6 +39,7 @@ def render(
     end: float | None = None,
     speed: float | None = None,
     labels: Sequence[str] | None = None,
+    density: bool = False,
     progress: bool = False,
 ) -> Path:
     """Draw a trajectory without a display; the ending of the path decides what is written. Return the path.
@@ -55,6 +56,7 @@ def render(
     fps : frames for a second of watching
     start, end : the span [s] that is shown, by default all of it
     speed : simulated seconds for a second of watching, by default as in the window
+    density : show how many of several trajectories are at each place, instead of each in its colour
     progress : show a bar on a terminal when it takes long
 
     Raises ValueError for options that do not fit, OSError where the file cannot be written, DisplayError
@@ -62,12 +64,17 @@ def render(
     """
     given = {"time": time, "size": size, "fps": fps, "start": start, "end": end, "speed": speed}
     kind, target = _kind_of_file(path)
+    given["density"] = True if density else None
     _check_options(kind, {name for name, value in given.items() if value is not None})
     runs = list(trajectory) if isinstance(trajectory, Sequence) else [trajectory]
+    if density and len(runs) < 2:
+        raise ValueError(f"density: expected several trajectories, got {len(runs)}")
     if len(runs) != 1 and kind == ".glb":
         raise ValueError(f"a glTF scene shows one run, got {len(runs)} for {target.name}")
     if kind == "picture":
-        return pictures.render(make_runs(runs, labels), target, time=time, size=size or DEFAULT_SIZE)
+        return pictures.render(
+            make_runs(runs, labels), target, time=time, size=size or DEFAULT_SIZE, density=density
+        )
     begin, finish = _span(runs, start, end)
     if speed is not None and not 0 < speed < float("inf"):
         raise ValueError(f"speed: expected a number greater than 0, got {speed!r}")
@@ -87,18 +94,11 @@ def render(
     pixels = check_size(size or DEFAULT_SIZE)
     if kind == ".glb":
         write_glb(runs[0], check_writable(target), times, fps=fps, progress=progress)
-    elif kind == "sequence":
-        pattern = _prepared_sequence(target)
-        write_sequence(make_runs(runs, labels), pattern, times, size=pixels, fps=fps, progress=progress)
     else:
-        write_video(
-            make_runs(runs, labels),
-            check_writable(target),
-            times,
-            size=pixels,
-            fps=fps,
-            progress=progress,
-        )
+        write = write_sequence if kind == "sequence" else write_video
+        place = _prepared_sequence(target) if kind == "sequence" else check_writable(target)
+        shown = make_runs(runs, labels)
+        write(shown, place, times, size=pixels, fps=fps, density=density, progress=progress)
     return target
 
 

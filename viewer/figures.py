@@ -184,7 +184,8 @@ def _named(outcomes: Any) -> dict[str, Any]:
 
 def energy(trajectory: Any, over: Over = "time") -> Any:
     """Figure of energies and of work since the start [J], where there is any, over time, or over s = t + ΣΛₙ."""
-    lines = (*series.energies(trajectory, over), *series.works(trajectory, over))
+    energies, works = series.energies_and_works(trajectory, over)
+    lines = (*energies, *works)
     return _over(lines, over, "energy", f"{trajectory.law_name}: energy")
 
 

@@ -126,12 +126,13 @@ class Target:
         self.size = size
         self.samples = samples
         self._buffers = [generate(gl.glGenRenderbuffers) for _ in range(3)]
-        colour, depth, resolved_colour = self._buffers
+        colour, self.depth, resolved_colour = self._buffers
         self.multisampled = generate(gl.glGenFramebuffers)
         self.resolved = generate(gl.glGenFramebuffers)
-        several = min(samples, _most_samples()) if samples > 1 else 0
+        self.drawn_samples = min(samples, _most_samples()) if samples > 1 else 0
+        several = self.drawn_samples
         self._attach(self.multisampled, colour, gl.GL_COLOR_ATTACHMENT0, gl.GL_RGBA8, several)
-        self._attach(self.multisampled, depth, gl.GL_DEPTH_ATTACHMENT, gl.GL_DEPTH_COMPONENT24, several)
+        self._attach(self.multisampled, self.depth, gl.GL_DEPTH_ATTACHMENT, gl.GL_DEPTH_COMPONENT24, several)
         self._attach(self.resolved, resolved_colour, gl.GL_COLOR_ATTACHMENT0, gl.GL_RGBA8, 0)
 
     def resolve(self) -> None:
@@ -146,10 +147,53 @@ class Target:
         delete(gl.glDeleteRenderbuffers, *self._buffers)
 
     def _attach(self, framebuffer: int, buffer: int, attachment: int, kind: int, samples: int) -> None:
-        gl.glBindRenderbuffer(gl.GL_RENDERBUFFER, buffer)
-        gl.glRenderbufferStorageMultisample(gl.GL_RENDERBUFFER, samples, kind, *self.size)
-        gl.glBindFramebuffer(gl.GL_FRAMEBUFFER, framebuffer)
-        gl.glFramebufferRenderbuffer(gl.GL_FRAMEBUFFER, attachment, gl.GL_RENDERBUFFER, buffer)
+        attach_buffer(framebuffer, buffer, attachment, kind, samples, self.size)
+
+
+class Counts:
+    """A framebuffer that adds up numbers, behind what a target has drawn, and the texture of their sums."""
+
+    def __init__(self, target: Target) -> None:
+        self.size = target.size
+        self._sums = generate(gl.glGenRenderbuffers)
+        self.framebuffer, self._resolved = (generate(gl.glGenFramebuffers) for _ in range(2))
+        self.texture = generate(gl.glGenTextures)
+        colour, samples = gl.GL_COLOR_ATTACHMENT0, target.drawn_samples
+        attach_buffer(self.framebuffer, self._sums, colour, gl.GL_R32F, samples, self.size)
+        gl.glFramebufferRenderbuffer(
+            gl.GL_FRAMEBUFFER, gl.GL_DEPTH_ATTACHMENT, gl.GL_RENDERBUFFER, target.depth
+        )
+        gl.glBindTexture(gl.GL_TEXTURE_2D, self.texture)
+        gl.glTexImage2D(gl.GL_TEXTURE_2D, 0, gl.GL_R32F, *self.size, 0, gl.GL_RED, gl.GL_FLOAT, None)
+        gl.glTexParameteri(gl.GL_TEXTURE_2D, gl.GL_TEXTURE_MIN_FILTER, gl.GL_NEAREST)
+        gl.glTexParameteri(gl.GL_TEXTURE_2D, gl.GL_TEXTURE_MAG_FILTER, gl.GL_NEAREST)
+        gl.glBindFramebuffer(gl.GL_FRAMEBUFFER, self._resolved)
+        gl.glFramebufferTexture2D(gl.GL_FRAMEBUFFER, colour, gl.GL_TEXTURE_2D, self.texture, 0)
+
+    def begin(self) -> None:
+        """Draw into it from now on, with all sums at zero."""
+        gl.glBindFramebuffer(gl.GL_FRAMEBUFFER, self.framebuffer)
+        gl.glClearBufferfv(gl.GL_COLOR, 0, (gl.GLfloat * 4)())
+
+    def resolve(self) -> None:
+        """Average the samples into the texture."""
+        copy_picture(self.framebuffer, self._resolved, self.size, self.size)
+
+    def close(self) -> None:
+        """Free it."""
+        delete(gl.glDeleteFramebuffers, self.framebuffer, self._resolved)
+        delete(gl.glDeleteRenderbuffers, self._sums)
+        delete(gl.glDeleteTextures, self.texture)
+
+
+def attach_buffer(
+    framebuffer: int, buffer: int, attachment: int, kind: int, samples: int, size: tuple[int, int]
+) -> None:
+    """Give a renderbuffer its size and kind, attach it to a framebuffer, and leave both bound."""
+    gl.glBindRenderbuffer(gl.GL_RENDERBUFFER, buffer)
+    gl.glRenderbufferStorageMultisample(gl.GL_RENDERBUFFER, samples, kind, *size)
+    gl.glBindFramebuffer(gl.GL_FRAMEBUFFER, framebuffer)
+    gl.glFramebufferRenderbuffer(gl.GL_FRAMEBUFFER, attachment, gl.GL_RENDERBUFFER, buffer)
 
 
 class ShadowMap:

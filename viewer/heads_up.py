@@ -1,13 +1,16 @@
 """What is written and drawn flat over the scene: time bar, hints, outcomes, panels, help."""
 
+import math
 from typing import Any
 
 import numpy as np
 
 from .actions import GROUPS, MOUSE, OTHER_KEYS
 from .contact_view import ContactView
+from .density import KEY_HEIGHT, KEY_WIDTH, draw_key
+from .impact_walk import ImpactWalk
 from .moments import time_decimals, time_text
-from .plots import Box
+from .plots import Box, grouped
 from .replay import Replay
 from .stage import length_text
 from .theme import (
@@ -26,6 +29,13 @@ TRACK: Colour = (108, 113, 132, 255)
 BAR_HEIGHT = 74
 CONTACT_ROWS = 6
 OUTCOME_ROWS = 9
+HINT_GAP = "    "
+JUMP_HINT, INSIDE_HINT, OUTCOME_HINT = "[ ] next impact", "↓ ↑ step inside it", "1–9 one outcome"
+HINT_LEFT_OUT_FIRST = (
+    *("shift-drop a file to compare", "← → frame", "V velocities", "E plots", "D side by side", "space play"),
+    *("M density", "0 all", OUTCOME_HINT, JUMP_HINT, INSIDE_HINT),
+)
+"""What is not said in a narrow window; the help is last to go."""
 LAST_IMPACTS = 3
 
 
@@ -80,11 +90,12 @@ class HeadsUp:
         """Draw onto an overlay; the pointer, where it hovers over the time bar, is told what is there."""
         self._draw_top(overlay)
         self._draw_outcomes(overlay)
+        if self.replay.shows_density:
+            draw_key(overlay, self.density_box, len(self.replay.runs), self.unit)
         self._draw_plots(overlay)
         self._draw_panels(overlay)
         self._draw_columns(overlay)
         self._draw_bar(overlay)
-        self._draw_hint(overlay)
         if pointer is not None:
             self._draw_hover(overlay, pointer)
         if self.replay.look.help:
@@ -114,7 +125,8 @@ class HeadsUp:
         impacts = run.impact_times
         reached = int(np.searchsorted(impacts, time, side="right"))
         total = len(impacts)
-        words = f"{total} impact{'s' if total != 1 else ''}" if not reached else f"impact {reached}/{total}"
+        plural = "s" if total != 1 else ""
+        words = f"impact {reached}/{total}" if reached else f"{grouped(total)} impact{plural}"
         latest = run.latest_event(time)
         if latest is not None and run.event_times[latest] == time:
             kind = str(run.event_kinds[latest])
@@ -152,10 +164,16 @@ class HeadsUp:
         text = time_text(timeline.time, time_decimals(timeline.duration))
         x = self.width - 30 * unit
         overlay.text(text, x, middle, size=11.5 * unit, anchor="right", colour=PANEL_INK)
-        self._draw_legend(overlay, left, bar.bottom + 13 * unit)
+        end = self._draw_legend(overlay, left, bar.bottom + 13 * unit)
+        self._draw_hint(overlay, end)
 
     def _draw_marks(self, overlay: Any, left: float, right: float, middle: float) -> None:
         """Impacts above the bar, other events shorter below it."""
+        timeline = self.replay.timeline
+        key = ("marks", timeline, timeline.edition, left, right, middle, self.unit)
+        overlay.sheet(key, lambda sheet: self._draw_all_marks(sheet, left, right, middle))
+
+    def _draw_all_marks(self, overlay: Any, left: float, right: float, middle: float) -> None:
         unit = self.unit
         columns = max(int((right - left) / unit), 2)
         spacing = (right - left) / (columns - 1)
@@ -168,50 +186,47 @@ class HeadsUp:
                     x - 0.75 * unit, middle + low * unit, 1.5 * unit, (high - low) * unit, colour, 0.0
                 )
 
-    def _draw_legend(self, overlay: Any, x: float, y: float) -> None:
+    def _draw_legend(self, overlay: Any, x: float, y: float) -> float:
+        """The kinds of events with their colours; returns where they end."""
         unit = self.unit
         for kind, count in self.replay.timeline.counts().items():
-            words = f"{count} {kind.replace('_', '-')}"
+            words = f"{grouped(count)} {kind.replace('_', '-')}{'s' if count != 1 else ''}"
             overlay.disc(x + 3 * unit, y, 3.2 * unit, colour_of_kind(kind))
             overlay.text(words, x + 11 * unit, y, size=8.5 * unit, colour=PANEL_FAINT)
             x += overlay.width(words, 8.5 * unit) + 30 * unit
+        return x
 
-    def _draw_hint(self, overlay: Any) -> None:
-        """The keys that matter now, always on screen."""
+    def _draw_hint(self, overlay: Any, left: float) -> None:
+        """The keys that matter now, always on screen: as many as there is room for right of `left`."""
         unit, bar = self.unit, self.bar
-        y = bar.bottom + 13 * unit
-        x = self.width - 30 * unit
-        overlay.text(self.hint(), x, y, size=9 * unit, anchor="right", colour=PANEL_INK)
+        y, right = bar.bottom + 13 * unit, self.width - 30 * unit
+        words = self.hint()
+        while len(words) > 1 and overlay.width(HINT_GAP.join(words), 9 * unit) > right - left:
+            words.remove(next(word for word in HINT_LEFT_OUT_FIRST if word in words))
+        overlay.text(HINT_GAP.join(words), right, y, size=9 * unit, anchor="right", colour=PANEL_INK)
         if self.replay.walk is not None:
             self._draw_walk(overlay)
 
-    def hint(self) -> str:
-        """The keys that matter now, in one line."""
-        words = ["space play", "[ ] impact"]
-        if self.replay.walk is not None:
-            words.append("↓ ↑ inside it")
-        else:
-            words.append("← → frame")
-        if len(self.replay.runs) > 1:
-            words += ["1–9 outcome", "0 all", "D side by side"]
-        else:
-            words += ["C I K V T G E show"]
-        return "    ".join([*words, "H help"])
+    def hint(self) -> list[str]:
+        """The keys that matter now."""
+        outcomes = [OUTCOME_HINT, "0 all", "M density", "D side by side"]
+        alone = ["← → frame", "E plots", "V velocities", "shift-drop a file to compare"]
+        words = outcomes if len(self.replay.runs) > 1 else alone
+        return ["space play", JUMP_HINT, INSIDE_HINT, *words, "H help"]
 
     def _draw_walk(self, overlay: Any) -> None:
         """How far the impact of this instant has gone along its path."""
         walk, unit = self.replay.walk, self.unit
         assert walk is not None
-        width, height = 420 * unit, 46 * unit
-        left, bottom = (self.width - width) / 2, self.bar.bottom + self.bar.height + 8 * unit
+        first = self.plot_box.left + self.plot_box.width + 8 * unit if self.replay.shown.plots else 18 * unit
+        height, width = 46 * unit, min(420 * unit, self.width - 18 * unit - first)
+        left, bottom = max((self.width - width) / 2, first), self.bar.bottom + self.bar.height + 8 * unit
         overlay.box(left, bottom, width, height, PANEL, 8 * unit)
-        done = f"stage {min(int(walk.row + 1e-9), walk.stage_count)}/{walk.stage_count}"
         y = bottom + 30 * unit
         overlay.text("↓ ↑  inside the impact", left + 14 * unit, y, size=9.5 * unit, colour=ACCENT)
         overlay.text(
-            f"{done}: {shortened(walk.label, 26)}", left + width - 14 * unit, y, size=9.5 * unit, anchor="right",
-            colour=PANEL_INK,
-        )  # fmt: skip
+            walk_words(walk), left + width - 14 * unit, y, size=9.5 * unit, anchor="right", colour=PANEL_INK
+        )
         track_left, track_right = left + 14 * unit, left + width - 14 * unit
         length, y = track_right - track_left, bottom + 13 * unit
         overlay.box(track_left, y - 1.5 * unit, length, 3 * unit, TRACK, 1.5 * unit)
@@ -296,6 +311,13 @@ class HeadsUp:
         top = rows[-1][1].bottom - 6 * unit if rows else self.height - 48 * unit
         return Box(18 * unit, bottom, min(340 * unit, 0.4 * self.width), max(top - bottom, 1.0))
 
+    @property
+    def density_box(self) -> Box:
+        """Where the key of a density is drawn: on the right above the steps of an impact."""
+        unit = self.unit
+        width, bottom = KEY_WIDTH * unit, self.bar.bottom + self.bar.height + 62 * unit
+        return Box(self.width - 18 * unit - width, bottom, width, KEY_HEIGHT * unit)
+
     def _draw_panels(self, overlay: Any) -> None:
         """On the right: the picked body, and the contacts of this instant."""
         top = self.height - 48 * self.unit
@@ -373,6 +395,17 @@ class HeadsUp:
                     overlay.text(sign, x, y, size=size, colour=PANEL_INK)
                     overlay.text(meaning, x + 92 * unit, y, size=size, colour=PANEL_FAINT)
                 y -= 1.7 * line
+
+
+def walk_words(walk: ImpactWalk) -> str:
+    """Where inside the impact the replay stands: before it, in a stage, or at what ends one."""
+    stage, part = math.ceil(walk.row - 1e-9), walk.row - math.floor(walk.row + 1e-9)
+    if stage == 0:
+        return shortened(walk.label, 30)
+    words = f"stage {stage}/{walk.stage_count}"
+    if part > 1e-9:
+        return f"{words}, {100 * part:.0f} % of it"
+    return f"{words}: {shortened(walk.label, 28)}"
 
 
 def body_lines(replay: Replay) -> list[tuple[str, str, Colour | None]]:

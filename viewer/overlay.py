@@ -1,6 +1,7 @@
 """Text and flat shapes over a drawn scene. Import only after `display.load_pyglet`."""
 
 import math
+from collections.abc import Callable, Hashable
 from functools import cache, lru_cache
 from typing import Any, Literal
 from weakref import WeakKeyDictionary
@@ -13,6 +14,9 @@ from . import shaders
 from .gl_objects import Program, Strips
 from .theme import LIGHT, Colour, Theme
 
+_Quads = tuple[int, Any]
+"""A texture, and what `_Painter` draws with it: one quad of 16 numbers, a list of them, or an array (k, 16)."""
+_SHEETS = 24  # that are kept of a window
 FONTS = ["DejaVu Sans", "Segoe UI", "Helvetica Neue", "Arial"]
 Anchor = Literal["left", "center", "right"]
 DOTS_PER_INCH = 96
@@ -27,7 +31,7 @@ class Overlay:
         self._window = window
         self._size = size
         self.theme = theme
-        self._quads: list[tuple[int, list[float]]] = []  # texture, then what `_Painter` draws
+        self._quads: list[_Quads] = []
 
     def text(self, words: str, x: float, y: float, *, size: float = 13, anchor: Anchor = "left",
              colour: Colour | None = None, paper: bool = False) -> None:  # fmt: skip
@@ -71,6 +75,20 @@ class Overlay:
         half = 0.95 * height / 2
         self._shape((x + half, y, half, height / 2), 0.0, 0.0, _TRIANGLE, colour)
 
+    def sheet(self, key: Hashable, draw: Callable[["Overlay"], None]) -> None:
+        """Draw what `draw` draws, which must be the same again for an equal key: of that, the latest are kept."""
+        painter = _painter(self._window)
+        key = (key, self.theme.name)
+        if key not in painter.sheets:
+            while len(painter.sheets) >= _SHEETS:
+                painter.sheets.pop(next(iter(painter.sheets)))
+            sheet = Overlay(self._window, self._size, self.theme)
+            draw(sheet)
+            painter.sheets[key] = [
+                (texture, np.array(part, dtype=np.float32)) for texture, part in _runs(sheet._quads)
+            ]
+        self._quads += painter.sheets[key]
+
     def draw(self) -> None:
         """Draw everything into the bound framebuffer."""
         gl.glViewport(0, 0, *self._size)
@@ -88,8 +106,9 @@ class _Painter:
     def __init__(self) -> None:
         self._program = Program(shaders.OVERLAY_VERTEX, shaders.OVERLAY_FRAGMENT)
         self._strips = Strips((4, 4, 4, 4), divisor=1)
+        self.sheets: dict[Hashable, list[_Quads]] = {}
 
-    def draw(self, size: tuple[int, int], quads: list[tuple[int, list[float]]]) -> None:
+    def draw(self, size: tuple[int, int], quads: "list[_Quads]") -> None:
         gl.glDisable(gl.GL_DEPTH_TEST)
         gl.glDisable(gl.GL_CULL_FACE)
         gl.glEnable(gl.GL_BLEND)
@@ -104,12 +123,15 @@ class _Painter:
             self._strips.draw_quads()
 
 
-def _runs(quads: list[tuple[int, list[float]]]) -> list[tuple[int, list[list[float]]]]:
+def _runs(quads: "list[_Quads]") -> "list[_Quads]":
     """Quads in order, split where the texture changes; shapes need none and go along with any."""
-    runs: list[tuple[int, list[list[float]]]] = []
+    runs: list[_Quads] = []
     for texture, quad in quads:
-        if not runs or texture not in (0, runs[-1][0]):
-            if runs and runs[-1][0] == 0:
+        if isinstance(quad, np.ndarray):
+            runs.append((texture, quad))
+            continue
+        if not runs or texture not in (0, runs[-1][0]) or isinstance(runs[-1][1], np.ndarray):
+            if runs and runs[-1][0] == 0 and not isinstance(runs[-1][1], np.ndarray):
                 runs[-1] = (texture, runs[-1][1])
             else:
                 runs.append((texture, []))

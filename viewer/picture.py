@@ -45,6 +45,8 @@ class Solid:
 class Picture:
     """Bodies, marks that are seen through bodies, glass (cones) and ribbons (n, 11), all on one stage.
 
+    counted : bodies of which only how many cover a pixel is shown, on a scale up to the number of `outcomes`
+
     A vertex of a ribbon is its place, its tangent, its side (-1 or 1) and its colour with opacity.
     """
 
@@ -53,6 +55,8 @@ class Picture:
     marks: list[Solid] = field(default_factory=list)
     glass: list[Solid] = field(default_factory=list)
     ribbons: list[np.ndarray] = field(default_factory=list)
+    counted: list[Solid] = field(default_factory=list)
+    outcomes: int = 1
 
 
 def body_solids(
@@ -72,8 +76,17 @@ def body_solids(
         movable = np.array([not bodies[index].fixed for index in part.bodies])
         if movable.any():
             solids.append(Solid(part.mesh, _tinted(instances[movable], tint, tinted), opacity, shadow))
-        if fixed and not movable.all():
-            solids.append(Solid(part.mesh, instances[~movable], shadow=shadow))
+    return [*solids, *fixed_solids(run)] if fixed else solids
+
+
+def fixed_solids(run: Run) -> list[Solid]:
+    """The bodies of a run that never move."""
+    fixed = np.array([body.fixed for body in run.stage.bodies])
+    solids = []
+    for part, instances in zip(run.stage.parts, run.stage.instances_of(run.state(run.start)), strict=True):
+        chosen = fixed[part.bodies]
+        if chosen.any():
+            solids.append(Solid(part.mesh, instances[chosen]))
     return solids
 
 

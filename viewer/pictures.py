@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from .camera import OrbitCamera
+from .density import KEY_HEIGHT, KEY_WIDTH, draw_key
 from .moments import Moment, choose_moments, label_moments, time_decimals, time_text
 from .offscreen import offscreen_window
+from .plots import Box
 from .png import check_picture_path, write_png
 from .replay import Replay
 from .run import Run
@@ -30,15 +32,19 @@ def render(
     *,
     time: float | None = None,
     size: tuple[int, int] = (1280, 720),
+    density: bool = False,
 ) -> Path:
-    """Write a PNG picture of runs, overlaid, at a time [s], by default the last end; return the path."""
+    """Write a PNG picture of runs, overlaid, at a time [s], by default the last end; return the path.
+
+    density : show how many of several runs are at each place, instead of each by itself
+    """
     path = check_picture_path(path)
     size = check_size(size)
     start, end = min(run.start for run in runs), max(run.end for run in runs)
     chosen = end if time is None else float(time)
     if not start <= chosen <= end:
         raise ValueError(f"time must lie between {start} and {end} s, where the trajectory is, got {time!r}")
-    write_png(path, next(stream_runs(runs, [chosen], size)))
+    write_png(path, next(stream_runs(runs, [chosen], size, density=density)))
     return path
 
 
@@ -54,43 +60,54 @@ def render_strip(
 
 
 def stream_runs(
-    runs: Sequence[Run], times: Sequence[float], size: tuple[int, int], *, linger: float = 0.0
+    runs: Sequence[Run],
+    times: Sequence[float],
+    size: tuple[int, int],
+    *,
+    linger: float = 0.0,
+    density: bool = False,
 ) -> Iterator[np.ndarray]:
     """Draw one run, or several over each other, at times [s]; see `stream_pictures`."""
     if len(runs) > 1:
-        return stream_overlaid(runs, times, size, linger=linger)
-    trajectory = runs[0].trajectory
-    return stream_pictures(trajectory, label_moments(trajectory, times), size, linger=linger)
+        return stream_overlaid(runs, times, size, linger=linger, density=density)
+    return stream_pictures(runs[0], label_moments(runs[0].trajectory, times), size, linger=linger)
 
 
 def draw_pictures(trajectory: Any, moments: list[Moment], size: tuple[int, int]) -> list[np.ndarray]:
     """Draw moments of a trajectory from one camera, as (height, width, 3) uint8 pixels each."""
-    return list(stream_pictures(trajectory, moments, size))
+    return list(stream_pictures(Run(trajectory, ""), moments, size))
 
 
 def stream_pictures(
-    trajectory: Any, moments: Iterable[Moment], size: tuple[int, int], *, linger: float = 0.0
+    run: Run, moments: Iterable[Moment], size: tuple[int, int], *, linger: float = 0.0
 ) -> Iterator[np.ndarray]:
     """Draw as `draw_pictures`, one picture at a time; impulses of the last `linger` seconds are shown."""
     window = offscreen_window()
     from .overlay import Overlay
-    from .renderer import Renderer
+    from .renderer import Renderer, plain_picture
 
-    stage = Stage(trajectory)
-    camera = stage.camera(size[0] / size[1])
-    with closing(Renderer(stage, size)) as renderer:
+    camera = run.stage.camera(size[0] / size[1])
+    with closing(Renderer(run.stage, size)) as renderer:
         for moment in moments:
-            renderer.draw(camera, moment.time, linger=linger)
+            renderer.draw_pictures(camera, [plain_picture(run, moment.time, linger)])
             overlay = Overlay(window, size)
-            _write_top(overlay, moment.label, stage, size)
+            _write_top(overlay, moment.label, run.stage, size)
             overlay.draw()
             yield renderer.read()
 
 
 def stream_overlaid(
-    runs: Sequence[Run], times: Iterable[float], size: tuple[int, int], *, linger: float = 0.0
+    runs: Sequence[Run],
+    times: Iterable[float],
+    size: tuple[int, int],
+    *,
+    linger: float = 0.0,
+    density: bool = False,
 ) -> Iterator[np.ndarray]:
-    """Draw runs over each other at times [s], as the window does, with their names in their colours."""
+    """Draw runs over each other at times [s], as the window does, with their names in their colours.
+
+    density : how many runs are at each place, with the key of the colours, instead of each run by itself
+    """
     window = offscreen_window()
     from .composition import compose
     from .overlay import Overlay
@@ -98,6 +115,7 @@ def stream_overlaid(
 
     replay = Replay(runs, aspect=size[0] / size[1])
     replay.linger = linger
+    replay.shown.density = density
     decimals = time_decimals(replay.timeline.duration)
     with closing(Renderer(runs[0].stage, size)) as renderer:
         for time in times:
@@ -105,7 +123,10 @@ def stream_overlaid(
             renderer.draw_pictures(replay.camera, compose(replay))
             overlay = Overlay(window, size)
             _write_top(overlay, time_text(time, decimals), runs[0].stage, size)
-            _write_names(overlay, [run.name for run in runs], size)
+            if density:
+                _draw_density_key(overlay, len(runs), size)
+            else:
+                _write_names(overlay, [run.name for run in runs], size)
             overlay.draw()
             yield renderer.read()
 
@@ -123,6 +144,8 @@ def draw_replay(
     from .overlay import Overlay
     from .renderer import Renderer
 
+    if replay.shown.plots:
+        replay.main_run.plots.complete()
     with closing(Renderer(replay.runs[0].stage, size)) as renderer:
         renderer.theme = replay.look.theme
         renderer.draw_pictures(camera or replay.camera, compose(replay))
@@ -144,6 +167,14 @@ def _write_top(overlay: Any, label: str, stage: Stage, size: tuple[int, int]) ->
     if stage.planes:
         tile = f"tile {length_text(stage.tile)}"
         overlay.text(tile, width - 2 * text_size, line, size=0.8 * text_size, anchor="right", paper=True)
+
+
+def _draw_density_key(overlay: Any, outcomes: int, size: tuple[int, int]) -> None:
+    """What the colours of a density mean, below the label."""
+    unit = _text_size(size) / 12
+    top = size[1] - 4.2 * _text_size(size)
+    box = Box(1.3 * _text_size(size), top - KEY_HEIGHT * unit, KEY_WIDTH * unit, KEY_HEIGHT * unit)
+    draw_key(overlay, box, outcomes, unit)
 
 
 def _write_names(overlay: Any, names: Sequence[str], size: tuple[int, int]) -> None:

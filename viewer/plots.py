@@ -1,11 +1,13 @@
-"""Plots beside the view: energy, contact velocities and impulses, with a cursor at the time of the replay.
+"""Plots beside the view: energy and works, contact velocities and impulses, with a cursor at this instant.
 
-Nothing here knows OpenGL: a `PlotPanel` draws with the four verbs of a `Canvas`, in pixels from the lower left
+Nothing here knows OpenGL: a `PlotPanel` draws with the verbs of a `Canvas`, in pixels from the lower left
 corner, into whatever rectangle it is given.
 """
 
 import math
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -15,7 +17,13 @@ from .series import AXIS_NAMES, ImpulseClock, Over, Series
 
 Colour = tuple[int, int, int, int]
 _POINTS_A_PIXEL = 4  # of a line; beyond, only first, least, greatest and last of each pixel are kept
+_STEMS_A_PIXEL = 2  # of points that are drawn one by one
 _TICKS = 3
+_LINES_A_CHART = 3  # more names do not fit beside each other
+_LEAST_SHARE = 1e-3  # of the largest work; less would be a line along zero
+_ROUNDING = 1e-9  # of the largest value of a chart
+_EVENTS_AT_ONCE = 5000  # a run of more is read chart after chart, a picture between each
+_STILL_TO_COME = {"energy": 2, "contact velocity": 1, "impulse": 0}  # charts after these
 
 
 class Canvas(Protocol):
@@ -24,11 +32,16 @@ class Canvas(Protocol):
     def text(self, words: str, x: float, y: float, *, size: float, anchor: Literal["left", "center", "right"],
              colour: Colour) -> None: ...  # fmt: skip
 
-    def box(self, x: float, y: float, width: float, height: float, colour: Colour) -> None: ...
+    def box(
+        self, x: float, y: float, width: float, height: float, colour: Colour, radius: float = 0
+    ) -> None: ...
 
     def line(self, x: float, y: float, x2: float, y2: float, thickness: float, colour: Colour) -> None: ...
 
     def disc(self, x: float, y: float, radius: float, colour: Colour) -> None: ...
+
+    def sheet(self, key: Hashable, draw: Callable[["Canvas"], None]) -> None:
+        """Draw what `draw` draws, which must be the same again for an equal key, so that it may be kept."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +77,7 @@ class Chart:
     unit: str
     lines: dict[str, Series]
 
-    @property
+    @cached_property
     def range(self) -> tuple[float, float]:
         """Least and greatest value of all and 0, with room above and below."""
         ranges = [line.range for line in self.lines.values() if len(line)] or [(0.0, 1.0)]
@@ -93,13 +106,17 @@ class Scale:
 
 
 class PlotPanel:
-    """Charts of one trajectory, over time or over s = t + ΣΛₙ, computed when they are first drawn."""
+    """Charts of one trajectory, over time or over s = t + ΣΛₙ.
+
+    They are computed when they are first drawn; of a long run one after the other, see `compute_next`.
+    """
 
     def __init__(self, trajectory: Any, over: Over = "time") -> None:
         self.trajectory = trajectory
         self.over: Over = over
-        self._clock = ImpulseClock(trajectory)
-        self._charts: dict[Over, list[Chart]] = {}
+        self._charts: dict[Over, list[Chart]] = {"time": [], "impulse": []}
+        self._coming: dict[Over, Iterator[list[Chart]]] = {}
+        self._is_announced = False
         self._frames: list[Box] = []
         self._across = Scale(0.0, 1.0, 0.0, 1.0)
         self._drawn: dict[Any, np.ndarray] = {}
@@ -111,9 +128,43 @@ class PlotPanel:
     @property
     def charts(self) -> list[Chart]:
         """What is shown, from top to bottom."""
-        if self.over not in self._charts:
-            self._charts[self.over] = _charts(self.trajectory, self.over)
+        self.complete()
         return self._charts[self.over]
+
+    def complete(self) -> None:
+        """Compute all charts of this axis now."""
+        while not self.is_complete:
+            self._compute_next()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all charts of this axis are there."""
+        return self._still_to_come == 0
+
+    def compute_next(self) -> bool:
+        """Compute the next chart, once a picture has told that it is coming; return whether there is a new one."""
+        if self.is_complete or not self._is_announced:
+            return False
+        self._compute_next()
+        return True
+
+    @property
+    def _still_to_come(self) -> int:
+        known = self._charts[self.over]
+        return _STILL_TO_COME.get(known[-1].title, 2) if known else 3
+
+    def _compute_next(self) -> None:
+        if self.over not in self._coming:
+            self._coming[self.over] = _charts(self.trajectory, self.over)
+        self._charts[self.over] += next(self._coming[self.over])
+
+    @cached_property
+    def _clock(self) -> ImpulseClock:
+        return ImpulseClock(self.trajectory)
+
+    def _place(self, time: float, share: float = 1.0) -> float:
+        """Where a time lies on the axis; ``share`` of what happens at that instant is over."""
+        return time if self.over == "time" else self._clock.place(time, self.over, share)
 
     def draw(
         self,
@@ -125,28 +176,61 @@ class PlotPanel:
         share: float = 1.0,
         colours: PlotColours = PlotColours(),
     ) -> None:
-        """Draw all charts into a rectangle (left, bottom, width, height), with a cursor at a time [s].
+        """Draw the charts into a rectangle (left, bottom, width, height), with a cursor at a time [s].
 
         unit : pixels for a unit of lengths and of text, more on dense screens
         share : how much of what happens at that instant is over, 0 to 1, which moves the cursor over s
         """
+        if len(self.trajectory.events) <= _EVENTS_AT_ONCE:
+            shown = self.charts
+        else:
+            shown = self._charts[self.over]
+            self._is_announced = True
+        self._lay_out(box, unit, len(shown))
+        key = (self, self.over, len(shown), box, unit, colours)
+        canvas.sheet(key, lambda sheet: self._draw_standing(sheet, box, unit, colours, shown))
+        if not shown:
+            return
+        place = self._place(time, share)
+        for chart, frame in zip(shown, self._frames, strict=False):
+            self._draw_now(canvas, chart, frame, place, unit, colours)
+
+    def _lay_out(self, box: tuple[float, float, float, float], unit: float, shown: int) -> None:
+        """Say where the charts lie; nowhere in a rectangle that is too small for them."""
         left, bottom, width, height = box
-        canvas.box(left, bottom, width, height, colours.paper)
         foot, head = 34 * unit, 42 * unit
         frame_left, frame_width = left + 52 * unit, width - 64 * unit
-        each = (height - foot) / len(self.charts)
+        rows = shown + self._still_to_come
+        each = (height - foot) / rows
+        self._frames = []
         if frame_width < 40 * unit or each < head + 24 * unit:
-            self._frames = []
-            return  # too small for a picture
-        self._across = self._horizontal(frame_left, frame_width)
+            return
+        if shown:
+            self._across = self._horizontal(frame_left, frame_width)
         self._frames = [
-            Box(frame_left, bottom + foot + (len(self.charts) - 1 - row) * each, frame_width, each - head)
-            for row in range(len(self.charts))
+            Box(frame_left, bottom + foot + (rows - 1 - row) * each, frame_width, each - head)
+            for row in range(shown)
         ]
-        place = self._clock.place(time, self.over, share)
-        for chart, frame in zip(self.charts, self._frames, strict=True):
-            self._draw_chart(canvas, chart, frame, place, unit, colours)
-        self._draw_axis(canvas, bottom, unit, colours)
+
+    def _draw_standing(
+        self,
+        canvas: Canvas,
+        box: tuple[float, float, float, float],
+        unit: float,
+        colours: PlotColours,
+        shown: list[Chart],
+    ) -> None:
+        """What stays the same while time goes on."""
+        left, bottom, width, height = box
+        canvas.box(left, bottom, width, height, colours.paper)
+        for chart, frame in zip(shown, self._frames, strict=False):
+            self._draw_chart(canvas, chart, frame, unit, colours)
+        if self._frames:
+            self._draw_axis(canvas, bottom, unit, colours)
+        if self._still_to_come:
+            words = f"reading {grouped(len(self.trajectory.events))} events …"
+            y = bottom + 0.5 * height * self._still_to_come / (self._still_to_come + len(shown))
+            canvas.text(words, left + width / 2, y, size=9.5 * unit, anchor="center", colour=colours.ink)
 
     def time_at(self, x: float, y: float) -> float | None:
         """The time [s] at a point of the charts last drawn, or None beside them."""
@@ -156,12 +240,12 @@ class PlotPanel:
         return min(max(found, float(self.trajectory.start_time)), float(self.trajectory.end_time))
 
     def _horizontal(self, left: float, width: float) -> Scale:
-        start = self._clock.place(float(self.trajectory.start_time), self.over, 0.0)
-        end = self._clock.place(float(self.trajectory.end_time), self.over)
+        start = self._place(float(self.trajectory.start_time), 0.0)
+        end = self._place(float(self.trajectory.end_time))
         return Scale(start, end if end > start else start + 1.0, left, width)
 
     def _draw_chart(
-        self, canvas: Canvas, chart: Chart, frame: Box, place: float, unit: float, colours: PlotColours
+        self, canvas: Canvas, chart: Chart, frame: Box, unit: float, colours: PlotColours
     ) -> None:
         up = Scale(*chart.range, frame.bottom, frame.height)
         right = frame.left + frame.width
@@ -169,18 +253,30 @@ class PlotPanel:
             y = up.pixel(value)
             canvas.line(frame.left, y, right, y, 1.0 * unit, (*colours.faint[:3], 90))
             canvas.text(
-                f"{value:g}", frame.left - 6 * unit, y, size=8 * unit, anchor="right", colour=colours.faint
+                f"{value:g}".replace("-", "−"),
+                frame.left - 6 * unit,
+                y,
+                size=8 * unit,
+                anchor="right",
+                colour=colours.faint,
             )
-        top = frame.bottom + frame.height
         title = f"{chart.title} [{chart.unit}]"
-        canvas.text(title, frame.left, top + 27 * unit, size=9 * unit, anchor="left", colour=colours.ink)
-        slot = frame.width / len(chart.lines)
+        y = frame.bottom + frame.height + 27 * unit
+        canvas.text(title, frame.left, y, size=9 * unit, anchor="left", colour=colours.ink)
+        for number, line in enumerate(chart.lines.values()):
+            self._draw_line(canvas, line, up, unit, colours.lines[number % len(colours.lines)])
+
+    def _draw_now(
+        self, canvas: Canvas, chart: Chart, frame: Box, place: float, unit: float, colours: PlotColours
+    ) -> None:
+        """The cursor, and the values there."""
+        top = frame.bottom + frame.height
+        slot = frame.width / max(len(chart.lines), 2)
         for number, (name, line) in enumerate(chart.lines.items()):
-            colour = colours.lines[number % len(colours.lines)]
-            self._draw_line(canvas, line, up, unit, colour)
             now = value_at(line, place)
-            words = name if now is None else f"{name} {now:.4g}"
+            words = name if now is None else f"{name} {reading(now, chart)}"
             start = frame.left + number * slot
+            colour = colours.lines[number % len(colours.lines)]
             canvas.text(words, start, top + 11 * unit, size=8.5 * unit, anchor="left", colour=colour)
         x = self._across.pixel(place)
         canvas.line(x, frame.bottom, x, top, 1.5 * unit, colours.cursor)
@@ -188,13 +284,22 @@ class PlotPanel:
     def _draw_line(self, canvas: Canvas, line: Series, up: Scale, unit: float, colour: Colour) -> None:
         points = self._pixels(line, up)
         if not line.joined:
-            zero = up.pixel(0.0)
-            for x, y in points.tolist():
-                canvas.line(x, zero, x, y, 1.0 * unit, (*colour[:3], 70))
-                canvas.disc(x, y, 2.2 * unit, colour)
+            self._draw_points(canvas, points, up.pixel(0.0), unit, colour)
             return
         for (x, y), (x2, y2) in zip(points[:-1].tolist(), points[1:].tolist(), strict=True):
             canvas.line(x, y, x2, y2, 1.5 * unit, colour)
+
+    def _draw_points(
+        self, canvas: Canvas, points: np.ndarray, zero: float, unit: float, colour: Colour
+    ) -> None:
+        """Each point on a stem from zero; of very many, from the lowest to the highest of each pixel's width."""
+        if len(points) > _STEMS_A_PIXEL * self._across.length / unit:
+            for x, low, high in columns_of(points, unit).tolist():
+                canvas.box(x - unit / 2, low - unit / 2, unit, high - low + unit, (*colour[:3], 150), 0.0)
+            return
+        for x, y in points.tolist():
+            canvas.line(x, zero, x, y, 1.0 * unit, (*colour[:3], 70))
+            canvas.disc(x, y, 2.2 * unit, colour)
 
     def _pixels(self, line: Series, up: Scale) -> np.ndarray:
         """The points of a line to draw, (k, 2) pixels, remembered for as long as nothing is moved."""
@@ -217,15 +322,37 @@ class PlotPanel:
         canvas.text(name, middle, bottom + 10 * unit, size=9 * unit, anchor="center", colour=colours.ink)
 
 
-def _charts(trajectory: Any, over: Over) -> list[Chart]:
+def _charts(trajectory: Any, over: Over) -> Iterator[list[Chart]]:
+    """The charts of an axis, in as many steps as take long."""
+    energies, works = series.energies_and_works(trajectory, over)
+    found = [Chart("energy", "J", {line.name: line for line in energies})]
+    works = sorted(works, key=lambda line: -_largest(line))
+    works = [line for line in works if _largest(line) > _LEAST_SHARE * _largest(works[0])]
+    for first in range(0, len(works), _LINES_A_CHART):
+        lines = {line.name: line for line in works[first : first + _LINES_A_CHART]}
+        found.append(Chart("lesser work" if first else "work", "J", lines))
+    yield found
     normal, slip = series.contact_velocities(trajectory, over)
     after, _ = series.contact_velocities(trajectory, over, when="after")
+    yield [Chart("contact velocity", "m/s", {"before": normal, "after": after, "slip": slip})]
     impulse, friction = series.impulses(trajectory, over)
-    return [
-        Chart("energy", "J", {line.name: line for line in series.energies(trajectory, over)}),
-        Chart("contact velocity", "m/s", {"before": normal, "after": after, "slip": slip}),
-        Chart("impulse", "N s", {"normal": impulse, "friction": friction}),
-    ]
+    yield [Chart("impulse", "N s", {"normal": impulse, "friction": friction})]
+
+
+def grouped(count: int) -> str:
+    """A number with narrow spaces between its thousands."""
+    return f"{count:,}".replace(",", "\u202f")
+
+
+def _largest(line: Series) -> float:
+    return max(map(abs, line.range))
+
+
+def reading(value: float, chart: Chart) -> str:
+    """A value in three digits; what is only rounding beside the others of its chart is 0."""
+    if abs(value) < _ROUNDING * max(map(abs, chart.range)):
+        return "0"
+    return (f"{value:.0f}" if 1e3 <= abs(value) < 1e5 else f"{value:.3g}").replace("-", "−")
 
 
 def value_at(line: Series, place: float) -> float | None:
@@ -267,6 +394,22 @@ def _extremes(points: np.ndarray) -> np.ndarray:
 
 
 def thinned_points(points: np.ndarray) -> np.ndarray:
-    """One of all points (k, 2) that share a pixel."""
-    _, first = np.unique(np.round(points), axis=0, return_index=True)
-    return points[np.sort(first)]
+    """The first of all points (k, 2) that share a pixel."""
+    if not len(points):
+        return points
+    across, up = (np.round(points) - np.round(points.min(axis=0))).astype(np.int64).T
+    pixel = across * (int(up.max()) + 1) + up
+    first = np.full(int(pixel.max()) + 1, -1)
+    first[pixel[::-1]] = np.arange(len(points))[::-1]  # of numbers for one place the last stays
+    return points[np.sort(first[first >= 0])]
+
+
+def columns_of(points: np.ndarray, width: float) -> np.ndarray:
+    """Where points (k, 2) lie in columns so wide: the middle of each, and its lowest and highest, (columns, 3)."""
+    number = np.floor(points[:, 0] / width).astype(np.int64)
+    order = np.argsort(number, kind="stable")
+    columns, first = np.unique(number[order], return_index=True)
+    up = points[order, 1]
+    return np.column_stack(
+        [(columns + 0.5) * width, np.minimum.reduceat(up, first), np.maximum.reduceat(up, first)]
+    )

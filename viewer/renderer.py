@@ -10,7 +10,7 @@ from pyglet import gl
 from . import shaders
 from .camera import OrbitCamera, perpendiculars
 from .contact_view import ContactView
-from .gl_objects import InstancedMesh, Program, ShadowMap, Strips, Target, delete, generate
+from .gl_objects import Counts, InstancedMesh, Program, ShadowMap, Strips, Target, delete, generate
 from .meshes import Mesh
 from .picture import Picture, Solid, body_solids, impulse_marks
 from .run import Run
@@ -34,6 +34,7 @@ class Quality:
 
 FULL = Quality()
 DRAFT = Quality(samples=1, shadow_size=0, resolution=0.75)
+COARSE = Quality(samples=1, shadow_size=0, resolution=0.5)
 TRAIL_WIDTH = 1.6  # half of it, in pixels of a picture 720 pixels high
 
 
@@ -52,6 +53,10 @@ class Renderer:
         self._ribbon = Program(shaders.RIBBON_VERTEX, shaders.RIBBON_FRAGMENT)
         self._ball = Program(shaders.BALL_VERTEX, shaders.BALL_FRAGMENT)
         self._ball_shadow = Program(shaders.BALL_VERTEX, shaders.BALL_SHADOW_FRAGMENT)
+        self._count = Program(shaders.BODY_VERTEX, shaders.COUNT_FRAGMENT)
+        self._ball_count = Program(shaders.BALL_VERTEX, shaders.BALL_COUNT_FRAGMENT)
+        self._density = Program(shaders.DENSITY_VERTEX, shaders.DENSITY_FRAGMENT)
+        self._counts: Counts | None = None
         self._ribbons = Strips((3, 3, 1, 4))
         self._balls = Strips((4, 4, 4, 4), divisor=1)
         self._meshes: dict[int, tuple[Mesh, InstancedMesh]] = {}
@@ -79,6 +84,7 @@ class Renderer:
         """Take another size in pixels, or another quality."""
         self._size, self._quality = size, quality or self._quality
         if (self._drawn_size(), self._quality.samples) != (self._target.size, self._target.samples):
+            self._close_counts()
             self._target.close()
             self._target = Target(self._drawn_size(), self._quality.samples)
 
@@ -108,6 +114,7 @@ class Renderer:
 
     def close(self) -> None:
         """Free what was made in the context."""
+        self._close_counts()
         self._target.close()
         for _, mesh in self._meshes.values():
             mesh.close()
@@ -118,6 +125,7 @@ class Renderer:
         delete(gl.glDeleteVertexArrays, self._no_vertices)
         for program in (
             self._body, self._shadow, self._floor, self._sky, self._ribbon, self._ball, self._ball_shadow,
+            self._count, self._ball_count, self._density,
         ):  # fmt: skip
             program.close()
 
@@ -144,6 +152,8 @@ class Renderer:
             self._use_shading(program, view, shadow_map)
         self._draw_opaque(picture)
         self._draw_ribbons(view, picture)
+        if picture.counted:
+            self._draw_density(view, picture, part)
         for program in (self._ball, self._body):  # what shines through takes no shadow, which is faster
             program.use()
             program.set("shadow_strength", 0.0)
@@ -210,6 +220,41 @@ class Renderer:
             mesh = self._mesh(solid.mesh)
             mesh.place(instances)
             mesh.draw()
+
+    def _draw_density(self, view: "_View", picture: Picture, part: tuple[int, int, int, int]) -> None:
+        """How many of the counted bodies cover each pixel, as colours over what is drawn so far."""
+        if self._counts is None:
+            self._counts = Counts(self._target)
+        self._counts.begin()
+        gl.glViewport(*part)
+        gl.glEnable(gl.GL_BLEND)
+        gl.glBlendFunc(gl.GL_ONE, gl.GL_ONE)
+        gl.glDepthMask(gl.GL_FALSE)
+        gl.glEnable(gl.GL_CULL_FACE)
+        for solid in picture.counted:
+            program = self._ball_count if _as_balls(solid) else self._count
+            program.use()
+            self._use_eye(program, view)
+            self._draw_instances(solid, solid.instances)
+        gl.glDisable(gl.GL_CULL_FACE)
+        self._counts.resolve()
+        gl.glBindFramebuffer(gl.GL_FRAMEBUFFER, self._target.multisampled)
+        gl.glBlendFunc(gl.GL_SRC_ALPHA, gl.GL_ONE_MINUS_SRC_ALPHA)
+        gl.glDisable(gl.GL_DEPTH_TEST)
+        gl.glActiveTexture(gl.GL_TEXTURE0)
+        gl.glBindTexture(gl.GL_TEXTURE_2D, self._counts.texture)
+        self._density.use()
+        self._density.set("counts", 0)
+        self._density.set("most", float(picture.outcomes))
+        gl.glBindVertexArray(self._no_vertices)
+        gl.glDrawArrays(gl.GL_TRIANGLES, 0, 3)
+        gl.glEnable(gl.GL_DEPTH_TEST)
+        gl.glDepthMask(gl.GL_TRUE)
+
+    def _close_counts(self) -> None:
+        if self._counts is not None:
+            self._counts.close()
+            self._counts = None
 
     def _mesh(self, mesh: Mesh) -> InstancedMesh:
         if id(mesh) not in self._meshes:
@@ -303,18 +348,22 @@ class Renderer:
 
     def _use_shading(self, program: Program, view: "_View", shadow_map: ShadowMap | None) -> None:
         program.use()
-        program.set("view_projection", view.matrix)
+        self._use_eye(program, view)
         program.set("light", view.light)
         program.set("up", view.stage.up)
-        program.set("eye", view.stage.to_stage(view.camera.eye))
-        program.set("forward", view.forward)
-        program.set("orthographic", 1.0 if view.camera.orthographic else 0.0)
         program.set("light_matrix", view.light_matrix)
         program.set("shadow_map", 0)
         program.set("shadow_texel", 2 * view.light_reach / (shadow_map.size if shadow_map else 1))
         program.set("shadow_strength", 1.0 if shadow_map else 0.0)
         for name in ("ambient_below", "ambient_above", "sun"):
             program.set(name, getattr(self.theme, name))
+
+    def _use_eye(self, program: Program, view: "_View") -> None:
+        """Tell the program in use from where is seen."""
+        program.set("view_projection", view.matrix)
+        program.set("eye", view.stage.to_stage(view.camera.eye))
+        program.set("forward", view.forward)
+        program.set("orthographic", 1.0 if view.camera.orthographic else 0.0)
 
     def _drawn_size(self) -> tuple[int, int]:
         width, height = self._size

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ LINGER_SECONDS = 0.35  # of wall clock that contacts stay visible after their ev
 IMPACT_SECONDS = 1.6  # of wall clock that an impact takes where impacts are played
 MESSAGE_SECONDS = 6.0
 RELOAD_SECONDS = 1.0  # between looks at a recording that is still being written
+RELOAD_PAUSE = 10  # times as long as reading it took, where that is longer: the window stays usable
 FRAME_MARGIN = 1.25
 BAR_SHARE = 0.1  # of the picture's height that the time bar covers
 QUALITIES = ("auto", "full", "draft")
@@ -38,6 +40,7 @@ class Shown:
     ghosts: bool = False
     see_through: bool = False
     plots: bool = False
+    density: bool = False
 
 
 @dataclass
@@ -112,6 +115,11 @@ class Replay:
         """The steps inside the impacts of this instant of the main run, None between its impacts."""
         return self.walks.get(self.main_number)
 
+    @property
+    def shows_density(self) -> bool:
+        """Whether overlaid runs are drawn as a density instead of each by itself."""
+        return self.shown.density and len(self.runs) > 1 and not self.side_by_side
+
     def velocities(self, number: int) -> BodyVelocities:
         """Velocities of all bodies of a run, also inside an impact."""
         if number in self.walks:
@@ -169,6 +177,8 @@ class Replay:
                 self.message = None
                 self.changed = True
         self._look_for_growth(seconds)
+        if self.shown.plots and self.main_run.plots.compute_next():
+            self.changed = True
         if self.timeline.playing:
             self.changed = True
             self._play(seconds)
@@ -279,6 +289,14 @@ class Replay:
         else:
             self.follows = not self.follows
 
+    def toggle_density(self) -> None:
+        """Draw how many of the overlaid runs are at each place, or each run by itself."""
+        if len(self.runs) < 2:
+            self.say("One run is open: a density needs several outcomes.")
+            return
+        self.shown.density = not self.shows_density
+        self.side_by_side = self.side_by_side and not self.shown.density
+
     def toggle_side_by_side(self) -> None:
         """Draw the runs beside each other, or over each other."""
         if len(self.runs) < 2:
@@ -374,10 +392,11 @@ class Replay:
         self._until_reload -= seconds
         if self._until_reload > 0:
             return
-        self._until_reload = RELOAD_SECONDS
+        begin = perf_counter()
         for number, run in enumerate(self.runs):
             if run.is_outdated and run.path is not None:
                 self._reload(number, run.path)
+        self._until_reload = max(RELOAD_SECONDS, RELOAD_PAUSE * (perf_counter() - begin))
 
     def _reload(self, number: int, path: Path) -> None:
         run = self.runs[number]
@@ -386,6 +405,7 @@ class Replay:
         except (ValueError, OSError):
             return  # caught in the middle of a write: what was read before stays, and the next look tries again
         was_at_end = self.timeline.time >= self.timeline.end
+        grown.plots.over = run.plots.over
         self.runs[number] = grown
         share_frame([one.stage for one in self.runs])
         self._read_events()
@@ -400,11 +420,11 @@ class Replay:
     def _read_events(self) -> None:
         """Put the events of the chosen run, or of all, on the time bar."""
         shown = self.runs if self.chosen is None else [self.runs[self.chosen]]
-        self.timeline.extend(
-            max(run.end for run in self.runs),
-            np.concatenate([run.event_times for run in shown]),
-            np.concatenate([run.event_kinds for run in shown]),
-        )
+        times, kinds = shown[0].event_times, shown[0].event_kinds
+        if len(shown) > 1:
+            times = np.concatenate([run.event_times for run in shown])
+            kinds = np.concatenate([run.event_kinds for run in shown])
+        self.timeline.extend(max(run.end for run in self.runs), times, kinds)
 
     def _given_outcomes(self, walk: ImpactWalk) -> Any:
         """The outcomes given for the current impact: a set of its size, or found under the impact's number."""

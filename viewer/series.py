@@ -5,18 +5,20 @@ far [s + N s], in which an impact takes as long as its impulse grows and can be 
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 
 Over = Literal["time", "impulse"]
 AXIS_NAMES: dict[Over, str] = {"time": "t [s]", "impulse": "s = t + ΣΛₙ [s + N s]"}
-_MOST_STATES = 40_000  # of bodies that energies are summed over, at events and between; about half a second
+_MOST_STATES = 40_000  # of bodies that energies are summed over; about half a second of a recording
+_LOOKS = 3  # at energies: before events, after them, and at even times
 _MOST_OTHER_EVENTS = 5000  # than impacts; each is looked at by itself
 _STEPS_A_STAGE = 8  # of an impact path, since energy is a parabola along a stage
 WORKS = ("friction", "damping", "drag", "drives", "applied", "impacts", "closing", "springs")
 _LEAST_WORK = 1e-9  # of the largest energy; less is rounding
-_LEAST_TIMES = 100  # however many bodies there are
+_LEAST_TIMES = 50  # however many bodies there are
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +38,7 @@ class Series:
     def __len__(self) -> int:
         return len(self.x)
 
-    @property
+    @cached_property
     def range(self) -> tuple[float, float]:
         """Least and largest finite value; (0, 1) where there is none."""
         finite = self.y[np.isfinite(self.y)]
@@ -56,10 +58,11 @@ class ImpulseClock:
         self.after = np.cumsum(impulse)
         """Accumulated just after each impact [N s]."""
         self.before = self.after - impulse
+        self._totals = np.concatenate([[0.0], self.after])
 
     def impulse(self, times: Any, side: str = "right") -> np.ndarray:
         """Accumulated normal impulse [N s] at times [s], after ("right") or before what happens then."""
-        return np.concatenate([[0.0], self.after])[np.searchsorted(self.times, times, side=side)]  # type: ignore[call-overload]
+        return self._totals[np.searchsorted(self.times, times, side=side)]  # type: ignore[call-overload]
 
     def s(self, times: Any, side: str = "right") -> np.ndarray:
         """t + ΣΛₙ."""
@@ -88,49 +91,48 @@ def energies(trajectory: Any, over: Over = "time", samples: int = 600) -> tuple[
     Over the impulse, impacts are followed along the paths of their law. Of a run with very many events or
     bodies, evenly chosen events are looked at.
     """
-    clock = ImpulseClock(trajectory)
-    most = max(_LEAST_TIMES, _MOST_STATES // len(trajectory.scene.bodies))
+    return energies_and_works(trajectory, over, samples)[0]
+
+
+def works(trajectory: Any, over: Over = "time", samples: int = 600) -> list[Series]:
+    """Work since the start [J] of what has no potential, and energy in springs, each where it is not zero.
+
+    Of a run with many events, evenly chosen ones are looked at. Work inside an impact is a straight line over the
+    impulse.
+    """
+    return energies_and_works(trajectory, over, samples)[1]
+
+
+def energies_and_works(
+    trajectory: Any, over: Over = "time", samples: int = 600
+) -> tuple[tuple[Series, Series, Series], list[Series]]:
+    """What `energies` and `works` give, from one look at the ledger of the run."""
+    most = max(_LEAST_TIMES, _MOST_STATES // (_LOOKS * len(trajectory.scene.bodies)))
     shown = _evenly(len(trajectory.events), most)
     instants = np.unique(np.asarray(trajectory.event_times, dtype=float)[shown])
     even = np.linspace(trajectory.start_time, trajectory.end_time, min(samples, most))
     looks = ((instants, "left"), (instants, "right"), (even, "right"))
-    parts = [trajectory.energy_parts(times, side=side) for times, side in looks]
-    kinetic, potential = (np.concatenate(part) for part in zip(*parts, strict=True))
-    x = np.concatenate([times if over == "time" else clock.s(times, side) for times, side in looks])
+    ledgers = [trajectory.ledger(times, side=side) for times, side in looks]
+    clock = None if over == "time" else ImpulseClock(trajectory)
+    x = np.concatenate([times if clock is None else clock.s(times, side) for times, side in looks])
     order = np.lexsort((np.arange(len(x)) >= len(instants), x))  # at one place, what is before comes first
-    x, kinetic, potential = x[order], kinetic[order], potential[order]
-    if over == "impulse":
+    x = x[order]
+
+    def column(name: str) -> np.ndarray:
+        parts = [np.broadcast_to(getattr(one, name), one.kinetic.shape) for one in ledgers]
+        return np.concatenate(parts)[order]
+
+    kinetic, potential = column("kinetic"), column("potential") + column("springs")
+    least = _LEAST_WORK * np.abs(kinetic + potential).max(initial=0.0)
+    done = [Series(name, "J", x, column(name)) for name in WORKS if np.abs(column(name)).max() > least]
+    if clock is not None:
         x, kinetic, potential = _with_paths(trajectory, clock, shown, x, kinetic, potential)
-    return (
+    energies = (
         Series("total", "J", x, kinetic + potential),
         Series("kinetic", "J", x, kinetic),
         Series("potential", "J", x, potential),
     )
-
-
-def works(trajectory: Any, over: Over = "time", samples: int = 300) -> list[Series]:
-    """Work since the start [J] of what has no potential, and energy in springs, each where it is not zero.
-
-    Of a run with many events, evenly chosen ones are looked at. Empty without a ledger. Work inside an impact is
-    a straight line over the impulse.
-    """
-    if not hasattr(trajectory, "ledger"):
-        return []
-    event_times = np.asarray(trajectory.event_times, dtype=float)
-    instants = np.unique(event_times[_evenly(len(event_times), samples)])
-    even = np.linspace(trajectory.start_time, trajectory.end_time, samples)
-    looks = ((instants, "left"), (instants, "right"), (even, "right"))
-    ledgers = [trajectory.ledger(times, side=side) for times, side in looks]
-    clock = ImpulseClock(trajectory)
-    x = np.concatenate([times if over == "time" else clock.s(times, side) for times, side in looks])
-    order = np.lexsort((np.arange(len(x)) >= len(instants), x))
-    total = np.concatenate([ledger.energy for ledger in ledgers])
-    found = []
-    for name in WORKS:
-        done = np.concatenate([np.broadcast_to(getattr(one, name), one.energy.shape) for one in ledgers])
-        if np.abs(done).max(initial=0.0) > _LEAST_WORK * np.abs(total).max(initial=0.0):
-            found.append(Series(name, "J", x[order], done[order]))
-    return found
+    return energies, done
 
 
 def _with_paths(

@@ -1,11 +1,18 @@
 """GLSL 3.30 sources. Positions are in stage coordinates, see `stage`."""
 
-SHADING = """
-uniform vec3 light;            // unit, towards the light
-uniform vec3 up;
+from .density import SCALE
+
+EYE = """
 uniform vec3 eye;
 uniform vec3 forward;          // unit, along which an orthographic camera looks
 uniform float orthographic;    // 1: all rays are parallel
+"""
+
+SHADING = (
+    EYE
+    + """
+uniform vec3 light;            // unit, towards the light
+uniform vec3 up;
 uniform mat4 light_matrix;
 uniform sampler2D shadow_map;
 uniform float shadow_texel;    // in stage units
@@ -50,6 +57,7 @@ vec3 shaded(vec3 base, vec3 place, vec3 normal, float gloss) {
     return base * (ambient + towards_eye + sun * towards_light * lit) + highlight;
 }
 """
+)
 
 BODY_VERTEX = """#version 330 core
 layout(location = 0) in vec3 position;
@@ -127,40 +135,92 @@ void main() {
 }
 """
 
-BALL_FRAGMENT = (
-    """#version 330 core
+BALL_HIT = """
 in vec3 place;
 flat in vec3 middle;
 flat in float radius;
-flat in mat3 turn;
-flat in vec4 tint;
 uniform mat4 view_projection;
-uniform float opacity;
-uniform float gloss;
-out vec4 pixel;
-"""
-    + SHADING
-    + """
-void main() {
+// Where the ray through this pixel touches the ball, whose depth is taken; discards a pixel beside it.
+vec3 touched_place(out float cover) {
     vec3 ray = orthographic > 0.5 ? forward : normalize(place - eye);
     vec3 to_middle = middle - place;
     float along = dot(to_middle, ray);
     vec3 aside = to_middle - along * ray;
     float inside = radius * radius - dot(aside, aside);
-    float cover = inside / max(fwidth(inside), 1e-12) + 0.5;
+    cover = min(inside / max(fwidth(inside), 1e-12) + 0.5, 1.0);
     if (cover <= 0.0) discard;
     vec3 touched = place + (along - sqrt(max(inside, 0.0))) * ray;
+    vec4 at = view_projection * vec4(touched, 1.0);
+    gl_FragDepth = 0.5 + 0.5 * at.z / at.w;
+    return touched;
+}
+"""
+
+BALL_FRAGMENT = (
+    """#version 330 core
+flat in mat3 turn;
+flat in vec4 tint;
+uniform float opacity;
+uniform float gloss;
+out vec4 pixel;
+"""
+    + SHADING
+    + BALL_HIT
+    + """
+void main() {
+    float cover;
+    vec3 touched = touched_place(cover);
     vec3 normal = normalize(touched - middle);
     vec3 own = turn * normal;                     // rows of `turn` are columns of the matrix to the stage
     vec3 side = clamp(own / max(fwidth(own), vec3(1e-6)), -1.0, 1.0);
     float octant = 0.5 - 0.5 * side.x * side.y * side.z;
     vec3 base = mix(tint.rgb, vec3(0.97, 0.96, 0.94), tint.a * octant);
-    vec4 at = view_projection * vec4(touched, 1.0);
-    gl_FragDepth = 0.5 + 0.5 * at.z / at.w;
-    pixel = vec4(shaded(base, touched, normal, gloss), opacity * min(cover, 1.0));
+    pixel = vec4(shaded(base, touched, normal, gloss), opacity * cover);
 }
 """
 )
+
+COUNT_FRAGMENT = """#version 330 core
+out vec4 pixel;
+void main() { pixel = vec4(1.0); }
+"""
+
+BALL_COUNT_FRAGMENT = (
+    """#version 330 core
+out vec4 pixel;
+"""
+    + EYE
+    + BALL_HIT
+    + """
+void main() {
+    float cover;
+    touched_place(cover);
+    pixel = vec4(cover);
+}
+"""
+)
+
+DENSITY_VERTEX = """#version 330 core
+void main() {
+    vec2 corner = vec2(gl_VertexID % 2, gl_VertexID / 2) * 4.0 - 1.0;
+    gl_Position = vec4(corner, 0.0, 1.0);
+}
+"""
+
+DENSITY_FRAGMENT = f"""#version 330 core
+uniform sampler2D counts;              // how many outcomes cover a pixel
+uniform float most;
+out vec4 pixel;
+const vec3 scale[{len(SCALE)}] = vec3[]({", ".join(f"vec3{colour}" for colour in SCALE)});
+void main() {{
+    float count = texelFetch(counts, ivec2(gl_FragCoord.xy), 0).r;
+    if (count < 0.01) discard;
+    float level = clamp(log(max(count, 1.0)) / log(max(most, 2.0)), 0.0, 1.0) * {len(SCALE) - 1}.0;
+    int low = min(int(level), {len(SCALE) - 2});
+    vec3 colour = mix(scale[low], scale[low + 1], level - float(low));
+    pixel = vec4(colour, 0.9 * min(count, 1.0));
+}}
+"""
 
 BALL_SHADOW_FRAGMENT = """#version 330 core
 in vec3 place;

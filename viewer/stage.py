@@ -31,8 +31,10 @@ FIXED_COLOUR = np.array((0.60, 0.60, 0.62))
 ARROW_COLOUR = np.array((0.95, 0.49, 0.12))
 ARROW_RADII = 5.0  # the longest arrow, in radii of a typical body
 SHORTEST_ARROW, LONGEST_ARROW = 0.08, 0.42  # stage units, bounds of the longest arrow
-MOTION_SAMPLES = 160
-WEIGHED_EVENTS = 2000
+MOTION_SAMPLES = 160  # times at which the extent of the motion is read, beside the events
+LEAST_MOTION_SAMPLES = 30  # however many bodies there are
+MOTION_STATES = 16_000  # of bodies, read for the extent: about a quarter of a second
+WEIGHED_EVENTS = 400  # of a long run, whose impulses scale the arrows: a tenth of a second
 AZIMUTHS = tuple(math.radians(angle) for angle in (-65.0, -115.0, 65.0, 115.0))
 
 
@@ -233,9 +235,10 @@ def _bounds(trajectory: Any, bodies: list[int], radius: np.ndarray) -> tuple[np.
     if not bodies:
         return np.full(3, -1.0), np.full(3, 1.0)
     start, end = float(trajectory.start_time), float(trajectory.end_time)
+    count = min(MOTION_SAMPLES, max(LEAST_MOTION_SAMPLES, MOTION_STATES // (2 * len(radius))))
     corners = event_table(trajectory)[0]
-    corners = corners[:: max(1, len(corners) // MOTION_SAMPLES)]
-    times = np.unique(np.concatenate([np.linspace(start, end, MOTION_SAMPLES), corners]))
+    corners = corners[:: max(1, len(corners) // count)]
+    times = np.unique(np.concatenate([np.linspace(start, end, count), corners]))
     positions = np.asarray(trajectory.sample(np.clip(times, start, end)).position)[:, bodies]
     lower = (positions.min(axis=0) - radius[bodies, None]).min(axis=0)
     upper = (positions.max(axis=0) + radius[bodies, None]).max(axis=0)

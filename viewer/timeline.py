@@ -27,6 +27,7 @@ class Timeline:
             raise ValueError(f"end must not lie before start, got start={start}, end={end}")
         self.time = self.start = float(start)
         self.playing = False
+        self.edition = 0  # of the events: another number whenever they are others
         self._marks: dict[int, dict[str, list[int]]] = {}
         self._set_events(end, event_times, event_kinds)
         self.speed = natural_speed(self.duration)
@@ -144,11 +145,12 @@ class Timeline:
             kinds = np.asarray(event_kinds, dtype=str).reshape(-1)
         if len(kinds) != len(times):
             raise ValueError(f"event_kinds must name {len(times)} events, got {len(kinds)}")
+        self.edition += 1
         self._all_times, self._all_kinds = times, kinds
         self._counts = _counts(kinds)
         self._marks = {}
-        self.event_times = np.unique(times)
-        self.impact_times = np.unique(times[kinds == "impact"])
+        self.event_times = instants(times)
+        self.impact_times = instants(times[kinds == "impact"])
 
     def _jump_on(self, times: np.ndarray) -> None:
         self.playing = False
@@ -159,6 +161,13 @@ class Timeline:
         self.playing = False
         index = int(np.searchsorted(times, self.time, side="left")) - 1
         self.seek(times[index] if index >= 0 else self.start)
+
+
+def instants(times: np.ndarray) -> np.ndarray:
+    """Distinct times (n,) in order; a million that are in order already, as those of one run, need no sorting."""
+    if (times[1:] < times[:-1]).any():
+        return np.unique(times)
+    return times[np.concatenate([[True], times[1:] != times[:-1]])] if len(times) else times
 
 
 def _counts(kinds: np.ndarray) -> dict[str, int]:

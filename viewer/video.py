@@ -59,12 +59,13 @@ def write_video(
     *,
     size: tuple[int, int],
     fps: int,
+    density: bool = False,
     progress: bool = False,
 ) -> None:
     """Write the frames at `times` [s] as an MP4 or GIF file, which appears whole or not at all."""
     writer = _chosen_writer(path.suffix.lower(), size, fps)
     with whole_file(path) as unfinished:
-        writer.write(_frames(runs, times, size, fps, progress), unfinished)
+        writer.write(_frames(runs, times, size, fps, density, progress), unfinished)
 
 
 def write_sequence(
@@ -74,10 +75,11 @@ def write_sequence(
     *,
     size: tuple[int, int],
     fps: int,
+    density: bool = False,
     progress: bool = False,
 ) -> None:
     """Write the frames at `times` [s] as PNG files; the pattern's %d or %04d stands for their numbers."""
-    for number, pixels in enumerate(_frames(runs, times, size, fps, progress)):
+    for number, pixels in enumerate(_frames(runs, times, size, fps, density, progress)):
         write_png(numbered(pattern, number), pixels)
 
 
@@ -87,10 +89,10 @@ def numbered(pattern: Path, number: int) -> Path:
 
 
 def _frames(
-    runs: Sequence[Run], times: np.ndarray, size: tuple[int, int], fps: int, progress: bool
+    runs: Sequence[Run], times: np.ndarray, size: tuple[int, int], fps: int, density: bool, progress: bool
 ) -> Iterator[np.ndarray]:
     linger = ARROW_SECONDS * fps * float(times[1] - times[0]) if len(times) > 1 else 0.0
-    pictures = stream_runs(runs, times.tolist(), size, linger=linger)
+    pictures = stream_runs(runs, times.tolist(), size, linger=linger, density=density)
     with ProgressBar(0, len(times), "drawing") as bar:
         for number, pixels in enumerate(pictures, start=1):
             if progress:

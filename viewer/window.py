@@ -12,16 +12,18 @@ from pyglet.window import key, mouse
 from .actions import press
 from .composition import compose
 from .display import remember_failure
+from .file_drops import FileDropWindow
 from .gl_objects import copy_picture
 from .heads_up import HeadsUp
 from .overlay import Overlay
 from .png import write_png
-from .renderer import DRAFT, FULL, Quality, Renderer
+from .renderer import COARSE, DRAFT, FULL, Quality, Renderer
 from .replay import Replay
 
 TICK = 1 / 60
 CLICK_PIXELS = 4  # a press that moves less is a click
-SLOW_PICTURE = 0.06  # s: while the camera moves or time runs, slower pictures are drawn as drafts
+SLOW_PICTURE = 0.06  # s: while anything changes, slower pictures are drawn as drafts first
+SLOW_DRAFT = 0.08  # s: slower drafts are drawn coarser
 QUIET_SECONDS = 0.25  # after which a draft is drawn again in full
 
 _KEY_NAMES = {
@@ -34,7 +36,7 @@ _KEY_NAMES = {
 }  # fmt: skip
 
 
-class ReplayWindow(pyglet.window.Window):
+class ReplayWindow(FileDropWindow):
     """Shows a replay; draws only when something changed."""
 
     def __init__(
@@ -59,7 +61,8 @@ class ReplayWindow(pyglet.window.Window):
         self._pointer: tuple[float, float] | None = None
         self._is_draft = False
         self._full_is_slow = False
-        self._moved_at = -1.0
+        self._drafts_are_slow = False
+        self._changed_at = -1.0
         self._last_tick = wall_clock.monotonic()
         replay.aspect = self._aspect()
         replay.frame_all()
@@ -75,7 +78,7 @@ class ReplayWindow(pyglet.window.Window):
         self.switch_to()
         size = self.get_framebuffer_size()
         quality = self._quality()
-        self._is_draft = quality is DRAFT
+        self._is_draft = quality is not FULL
         self.draw_scene(size, quality)
         copy_picture(self._renderer.framebuffer, 0, self._renderer.drawn_size, size)
         gl.glBindFramebuffer(gl.GL_FRAMEBUFFER, 0)
@@ -85,8 +88,7 @@ class ReplayWindow(pyglet.window.Window):
         gl.glFinish()
         self.frames_drawn += 1
         self.last_picture_seconds = wall_clock.perf_counter() - begin
-        if quality is FULL:
-            self._full_is_slow = self.last_picture_seconds > SLOW_PICTURE
+        self._learn_speed(quality, self.last_picture_seconds)
 
     def draw_scene(self, size: tuple[int, int], quality: Quality) -> None:
         """Draw what the replay shows, without anything over it, into the renderer's picture."""
@@ -164,7 +166,6 @@ class ReplayWindow(pyglet.window.Window):
             if moved < CLICK_PIXELS * self._pixel_scale():
                 return
             self._pressed_at = None
-        self._moved_at = wall_clock.monotonic()
         if buttons & mouse.LEFT and not modifiers & key.MOD_SHIFT:
             self.replay.orbit(-dx * 4 / self.height, -dy * 4 / self.height)
         elif buttons:
@@ -172,7 +173,6 @@ class ReplayWindow(pyglet.window.Window):
 
     def on_mouse_scroll(self, x: int, y: int, scroll_x: float, scroll_y: float) -> None:
         """Zoom to the pointer."""
-        self._moved_at = wall_clock.monotonic()
         self.replay.zoom(0.9**scroll_y, self._spot(x, y))
 
     def on_mouse_motion(self, x: int, y: int, dx: int, dy: int) -> None:
@@ -189,7 +189,9 @@ class ReplayWindow(pyglet.window.Window):
     def on_file_drop(self, x: int, y: int, paths: list[str]) -> None:
         """Open recordings; with shift, beside those that are open."""
         if self._load is not None:
-            self.replay.open_recordings(paths, self._load, add=self._shift)
+            add = self._shift or self.shift_at_pointer()
+            self.replay.open_recordings(paths, self._load, add=add)
+        self.finish_drop(taken=self._load is not None)
 
     def on_resize(self, width: int, height: int) -> None:
         """Draw again in the new size."""
@@ -216,19 +218,37 @@ class ReplayWindow(pyglet.window.Window):
         now = wall_clock.monotonic()
         passed, self._last_tick = now - self._last_tick, now
         self.replay.tick(min(passed, 0.25))
-        is_quiet = now - self._moved_at > QUIET_SECONDS and not self.replay.timeline.playing
-        if self.replay.changed or (self._is_draft and is_quiet and self._quality() is FULL):
+        self.update()
+
+    def update(self) -> None:
+        """Draw and show what has changed since the last picture, or a draft in full once all is quiet."""
+        if self._is_closed:
+            return
+        if self.replay.changed:
+            self._changed_at = wall_clock.monotonic()
+        if self.replay.changed or (self._is_draft and self._quality() is FULL):
             self.replay.changed = False
             self.draw_picture()
             self.flip()
 
     def _quality(self) -> Quality:
-        """Full, or a draft where that is asked for, or where full pictures are slow and something moves."""
+        """Full, or a draft where that is asked for, or where full pictures are slow and something changes."""
         wanted = self.replay.look.quality
         if wanted != "auto":
             return FULL if wanted == "full" else DRAFT
-        moving = self.replay.timeline.playing or wall_clock.monotonic() - self._moved_at < QUIET_SECONDS
-        return DRAFT if self._full_is_slow and (moving or self._scrubbing) else FULL
+        quiet_for = wall_clock.monotonic() - self._changed_at
+        changing = self.replay.changed or self.replay.timeline.playing or self._scrubbing
+        if self._full_is_slow and (changing or quiet_for < QUIET_SECONDS):
+            return COARSE if self._drafts_are_slow else DRAFT
+        return FULL
+
+    def _learn_speed(self, quality: Quality, seconds: float) -> None:
+        """Judge by a picture how to draw the next ones."""
+        if quality is FULL:
+            self._full_is_slow = seconds > SLOW_PICTURE
+        else:
+            as_draft = seconds * (DRAFT.resolution / quality.resolution) ** 2
+            self._drafts_are_slow = as_draft > SLOW_DRAFT
 
     def _leave(self) -> None:
         """Close what is open over the scene, else the window."""

@@ -84,3 +84,29 @@ def test_ledgers_of_branches_close(tmp_path):
     for trajectory in run.trajectories:
         times = np.linspace(0, trajectory.end_time, 30)
         assert np.abs(trajectory.ledger(times).residual).max() < 1e-9
+
+
+def test_work_until_many_times_is_the_sum_over_pieces_and_jumps(monkeypatch):
+    from carom.simulator import ledger
+    from carom.simulator.ledger import CHANNELS, Works
+
+    monkeypatch.setattr(ledger, "_ROWS_AT_ONCE", 37)  # so that pieces are taken in many batches
+    random = np.random.default_rng(0)
+    works, start = Works(), 0.0
+    for _ in range(60):
+        start += random.uniform(0.0, 0.1)
+        powers = random.normal(size=(5, 4)) * [0, 1, 1, 1]
+        works.add_piece(start, start + random.choice([0.0, 0.05, 0.3, 2.0]), powers)
+        works.add_jump(start, str(random.choice(CHANNELS)), random.normal())
+    ends = [piece.end for piece in works.pieces]
+    times = np.concatenate([random.uniform(-1.0, start + 3.0, 50), [jump[0] for jump in works.jumps], ends])
+    for side in ("left", "right"):
+        expected = np.zeros((len(times), len(CHANNELS)))
+        for row, time in enumerate(times):
+            for piece in works.pieces:
+                if piece.start < time:
+                    powers = (min(time, piece.end) - piece.start) ** np.arange(4)
+                    expected[row, :5] += piece.polynomial @ powers
+            for when, channel, energy in works.jumps:
+                expected[row, channel] += energy * (when < time or (when == time and side == "right"))
+        np.testing.assert_allclose(works.until(times, side), expected, rtol=0, atol=1e-11)

@@ -205,3 +205,34 @@ def test_pile_with_meshes():
     scene = pile(40, 5, SHAPES)
     scene.resolve_overlaps()
     assert_parted(scene)
+
+
+def test_the_largest_overlap_of_a_long_run_is_looked_for_at_evenly_chosen_times(monkeypatch):
+    from carom.simulator import trajectory as module
+
+    bouncy = carom.Material(friction=0.0, restitution=0.9)
+    scene = scene_of(
+        Body(HalfSpace((0, 0, 1)), fixed=True, material=bouncy),
+        body(Sphere(0.1), (0, 0, 0.5), material=bouncy),
+        body(Sphere(0.1), (1, 0, 0.5), material=bouncy),
+    )
+    run = Simulator(scene, carom.SequentialReflection()).run(1.0)
+    looked = []
+
+    def noted(model, pair, packed):
+        looked.append(packed[1, 2])
+        return overlap(model, pair, packed)
+
+    monkeypatch.setattr(module, "overlap", noted)
+    pairs = len(collision_pairs(run.model))
+    whole = run.largest_overlap()
+    every = len(looked)
+    assert every > 200 * pairs
+    looked.clear()
+    assert run.largest_overlap(looks=10 * pairs) <= whole
+    assert len(looked) == 10 * pairs
+    assert looked[0] == 0.5
+    assert looked[-1] == run.sample(1.0).position[1, 2]
+    looked.clear()
+    assert run.largest_overlap(looks=every) == whole
+    assert len(looked) == every

@@ -13,6 +13,7 @@ from PIL import Image
 from carom.viewer import VideoError, render, video
 from carom.viewer.moments import label_moment
 from carom.viewer.pictures import stream_pictures
+from carom.viewer.run import Run
 from carom.viewer.video import frame_times, numbered
 
 SIZE = (160, 100)
@@ -26,7 +27,7 @@ def run(fakes):
 
 def picture(run, time, linger=0.0):
     """What the renderer draws at a time, before any coding."""
-    (pixels,) = stream_pictures(run, [label_moment(run, time)], SIZE, linger=linger)
+    (pixels,) = stream_pictures(Run(run, ""), [label_moment(run, time)], SIZE, linger=linger)
     return pixels.astype(int)
 
 
@@ -186,7 +187,7 @@ def test_a_folder_with_frames_is_not_mixed_with_others(run, tmp_path):
     [
         ("a.txt", {}, "expected an ending .png, .mp4, .gif, .glb, .html, or a folder, got .txt"),
         ("a", {}, "got no ending"),
-        ("a.png", {"fps": 3}, "fps: one picture does not take it, but size, time"),
+        ("a.png", {"fps": 3}, "fps: one picture does not take it, but density, size, time"),
         ("a.mp4", {"time": 0.1}, "time: a .mp4 file does not take it"),
         ("a.glb", {"size": SIZE}, "size: a .glb file does not take it"),
         ("a.html", {"fps": 3}, "fps: a .html file does not take it"),

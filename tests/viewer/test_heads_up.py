@@ -4,7 +4,7 @@ import pytest
 
 from carom import Body, HalfSpace, Material, Scene, SequentialReflection, Simulator, Sphere
 from carom.viewer.actions import GROUPS, press
-from carom.viewer.heads_up import HeadsUp, body_lines, contact_lines, quantity, shortened
+from carom.viewer.heads_up import HeadsUp, body_lines, contact_lines, quantity, shortened, walk_words
 from carom.viewer.replay import Replay
 from carom.viewer.run import Run
 
@@ -32,11 +32,15 @@ class Recorder:
     def line(self, *_):
         pass
 
+    def sheet(self, key, draw):
+        draw(self)
+
     def disc(self, *_):
         pass
 
-    def play_sign(self, *_):
+    def play_sign(self, x, y, *_):
         self.words.append("▶")
+        self.extents.append((x, y, x, y))
 
 
 def drawn(replay, size=SIZE, unit=1.0, pointer=None):
@@ -56,8 +60,8 @@ def three(fakes):
 
 
 def test_the_keys_that_matter_are_always_on_screen(one, three):
-    assert any("[ ] impact" in words and "H help" in words for words in drawn(one).words)
-    assert any("1–9 outcome" in words and "0 all" in words for words in drawn(three).words)
+    assert any("[ ] next impact" in words and "H help" in words for words in drawn(one).words)
+    assert any("1–9 one outcome" in words and "0 all" in words for words in drawn(three).words)
     press(one, "bracketright")
     words = drawn(one).words
     assert any("↓ ↑" in word and "inside the impact" in word for word in words)
@@ -190,3 +194,44 @@ def test_quantities_and_names_are_short():
     assert quantity(1e-17, "J") == "0 J"
     assert shortened("a long name", 6) == "a lon…"
     assert shortened("short", 6) == "short"
+
+
+def test_in_a_narrow_window_the_hint_leaves_room_for_the_legend(three):
+    press(three, "bracketright")
+    for width in (520, 640, 800, 1280):
+        overlay = drawn(three, (width, 500))
+        (hint,) = [number for number, words in enumerate(overlay.words) if "H help" in words and number > 3]
+        (legend,) = [
+            number
+            for number, words in enumerate(overlay.words)
+            if words.endswith(" impacts") and words[0].isdigit()
+        ]
+        assert overlay.extents[hint][0] > overlay.extents[legend][2]
+    narrow = drawn(three, (800, 500)).words[hint]
+    assert "[ ] next impact" in narrow
+    assert "↓ ↑ step inside it" in narrow
+
+
+def test_the_steps_of_an_impact_lie_beside_the_plots(dropped):
+    for size in ((800, 500), (1280, 720)):
+        replay = Replay([Run(dropped, "ball")])
+        press(replay, "e")
+        press(replay, "bracketright")
+        layout = HeadsUp(replay, size, 1.0)
+        overlay = drawn(replay, size)
+        words = overlay.words.index("↓ ↑  inside the impact")
+        assert overlay.extents[words][0] > layout.plot_box.left + layout.plot_box.width
+        assert max(extent[2] for extent in overlay.extents[words : words + 2]) < size[0]
+
+
+def test_the_panel_of_an_impact_tells_where_inside_it_one_is(dropped):
+    replay = Replay([Run(dropped, "ball")])
+    press(replay, "bracketright")
+    walk = replay.walk
+    said = []
+    for place in (0.0, 0.25, 1.0):
+        walk.position = place
+        said.append(walk_words(walk))
+    assert said[0] == "before impact"
+    assert said[1] == "stage 1/2, 25 % of it"
+    assert said[2].startswith("stage 1/2: ")

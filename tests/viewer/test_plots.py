@@ -4,8 +4,16 @@ import numpy as np
 import pytest
 
 from carom import Body, HalfSpace, Material, Scene, SequentialReflection, Simulator, Sphere
-from carom.viewer import series
-from carom.viewer.plots import PlotColours, PlotPanel, thinned_line, thinned_points, ticks, value_at
+from carom.viewer import plots, series
+from carom.viewer.plots import (
+    PlotColours,
+    PlotPanel,
+    columns_of,
+    thinned_line,
+    thinned_points,
+    ticks,
+    value_at,
+)
 
 BOX = (100.0, 50.0, 420.0, 600.0)
 
@@ -19,8 +27,11 @@ class Paper:
     def text(self, words, x, y, *, size, anchor, colour):
         self.texts.append((words, x, y))
 
-    def box(self, x, y, width, height, colour):
+    def box(self, x, y, width, height, colour, radius=0.0):
         self.boxes.append((x, y, width, height))
+
+    def sheet(self, key, draw):
+        draw(self)
 
     def line(self, x, y, x2, y2, thickness, colour):
         self.lines.append((x, y, x2, y2, colour))
@@ -94,14 +105,13 @@ def test_the_cursor_follows_the_time_and_the_legend_tells_values(panel, run):
     for share in (0.0, 0.31, 1.0):
         time = share * run.end_time
         paper = drawn(panel, time)
-        assert len(paper.cursors()) == 3
-        assert paper.cursors() == pytest.approx([152.0 + share * 356.0] * 3)
+        assert paper.cursors() == pytest.approx([152.0 + share * 356.0] * 4)
         value = float(np.interp(time, total.x, total.y))
-        assert f"total {value:.4g}" in paper.words
+        assert f"total {value:.3g}" in paper.words
         assert panel.time_at(paper.cursors()[0], 300.0) == pytest.approx(time, abs=1e-12)
     assert "before" in drawn(panel, 0.0).words
     time = float(run.event_times[0])
-    assert f"normal {run.events[0].outcome.impulse[0]:.4g}" in drawn(panel, time).words
+    assert f"normal {run.events[0].outcome.impulse[0]:.3g}" in drawn(panel, time).words
 
 
 def test_over_the_impulse_the_cursor_moves_while_time_stands_still(panel, run):
@@ -220,3 +230,38 @@ print(orange.sum())
     assert 458 <= bottom <= 461
     assert share > 0.98
     assert orange > 100
+
+
+def test_the_works_of_the_ledger_are_a_chart_of_their_own(panel, run):
+    (work,) = [chart for chart in panel.charts if chart.title == "work"]
+    assert list(work.lines) == ["impacts"]
+    for time in (0.2, 0.9, 1.9):
+        expected = run.ledger(time).impacts
+        assert value_at(work.lines["impacts"], time) == pytest.approx(expected, abs=1e-9)
+        words = f"{expected:.3g}".replace("-", "−")
+        assert f"impacts {words}" in drawn(panel, time).words
+
+
+def test_a_long_run_is_read_chart_after_chart_and_says_so(run, monkeypatch):
+    monkeypatch.setattr(plots, "_EVENTS_AT_ONCE", 0)
+    panel = PlotPanel(run)
+    assert not panel.compute_next(), "nothing is computed before a picture says that it is coming"
+    pictures = [drawn(panel, 0.3)]
+    while panel.compute_next():
+        pictures.append(drawn(panel, 0.3))
+    told = [any("reading" in words for words in paper.words) for paper in pictures]
+    assert told == [True, True, True, False]
+    assert [len(paper.cursors()) for paper in pictures] == [0, 2, 3, 4]
+    monkeypatch.undo()
+    assert pictures[-1].words == drawn(PlotPanel(run), 0.3).words
+
+
+def test_very_many_points_are_drawn_as_columns_from_lowest_to_highest(panel, monkeypatch):
+    points = np.array([[10.2, 5.0], [11.1, 8.0], [10.9, 2.0], [14.0, 7.0]])
+    assert columns_of(points, 2.0).tolist() == [[11.0, 2.0, 8.0], [15.0, 7.0, 7.0]]
+    discs, boxes = len(drawn(panel, 0.0).discs), len(drawn(panel, 0.0).boxes)
+    monkeypatch.setattr(plots, "_STEMS_A_PIXEL", 0)
+    few = drawn(panel, 0.0)
+    assert discs > 10
+    assert not few.discs
+    assert len(few.boxes) == boxes + discs

@@ -354,6 +354,23 @@ def test_a_growing_recording_is_read_again_and_played_on(fakes, tmp_path):
     assert len(replay.runs[0].events) > len(grown.events)
 
 
+def test_a_recording_that_takes_long_to_read_is_read_again_more_rarely(fakes, tmp_path, monkeypatch):
+    path = tmp_path / "run.h5"
+    path.write_bytes(b"1")
+    clock = iter(range(1000))  # every look at it shows a second more
+    monkeypatch.setattr("carom.viewer.replay.perf_counter", lambda: float(next(clock)))
+
+    class Slow:
+        load = staticmethod(lambda path: fakes.bouncing_ball(bounces=2))
+
+    replay = Replay([read_run(path, Slow.load)])
+    looks = []
+    monkeypatch.setattr(type(replay.runs[0]), "is_outdated", property(lambda run: looks.append(run) or False))
+    for _ in range(40):
+        replay.tick(0.5)
+    assert len(looks) == 2, "once after a second, then once in ten"
+
+
 def test_runs_are_named_and_checked(fakes):
     ball = fakes.bouncing_ball()
     assert [run.name for run in make_runs([ball, ball])] == ["run 1", "run 2"]

@@ -1,6 +1,7 @@
+import numpy as np
 import pytest
 
-from carom.viewer.timeline import Timeline, natural_speed
+from carom.viewer.timeline import Timeline, instants, natural_speed
 
 
 @pytest.fixture
@@ -151,3 +152,9 @@ def test_a_motion_that_grows_keeps_time_and_speed(mixed):
 def test_kinds_must_match_times():
     with pytest.raises(ValueError, match="event_kinds must name 2 events, got 1"):
         Timeline(0.0, 1.0, [0.1, 0.2], ["impact"])
+
+
+def test_instants_are_distinct_times_in_order():
+    assert instants(np.array([1.0, 1.0, 2.0, 5.0])).tolist() == [1.0, 2.0, 5.0]
+    assert instants(np.array([2.0, 1.0, 2.0])).tolist() == [1.0, 2.0]
+    assert len(instants(np.array([]))) == 0

@@ -106,6 +106,8 @@ def test_drawing_what_is_closed_does_nothing(in_window):
         drawn = w.frames_drawn
         w.close()
         w.draw_picture()
+        r.changed = True
+        w.update()
         w.close()
         assert w.frames_drawn == drawn
         yield
@@ -162,7 +164,8 @@ def test_another_size_keeps_the_picture_whole(in_window):
 def test_nothing_is_drawn_while_nothing_changes(in_window):
     in_window("""
         x.move(*s.at(320, 250)); x.key("space"); yield
-        yield
+        while w._is_draft:
+            yield
         yield
         drawn = w.frames_drawn
         for _ in range(4):
@@ -215,20 +218,91 @@ def test_drafts_are_drawn_while_the_camera_moves_if_pictures_are_slow(in_window)
     """)
 
 
-def test_dropped_files_open_and_bad_ones_are_said(in_window):
+def test_after_a_jump_a_coarse_picture_comes_first_where_drafts_are_slow_too(in_window):
+    in_window("""
+        x.move(*s.at(320, 250)); x.key("space"); yield
+        import carom.viewer.window as window
+        window.SLOW_PICTURE = window.SLOW_DRAFT = 0.0  # so that every machine counts as slow
+        s.pixels()
+        drawn = []
+        for key in ("bracketright", "bracketright", "bracketright"):
+            x.key(key)
+            w.dispatch_events()
+            w.update()
+            drawn.append(w._renderer.drawn_size)
+        assert drawn[1:] == [(320, 200)] * 2 and drawn[0] != (640, 400), drawn
+        for _ in range(50):
+            yield
+            if not w._is_draft:
+                break
+        assert w._renderer.drawn_size == (640, 400)
+    """)
+
+
+def test_files_dragged_onto_the_window_open_and_bad_ones_are_said(in_window):
     in_window("""
         import carom
+        from x_drag import FileDrag
         scene = carom.Scene()
         scene.add(carom.Body(carom.Sphere(0.1), density=1000.0, name="stone"))
-        carom.Simulator(scene, carom.SequentialReflection()).run(0.5).save("stone.h5")
+        for name in ("stone.h5", "other stone.h5"):
+            carom.Simulator(scene, carom.SequentialReflection()).run(0.5).save(name)
         open("bad.h5", "w").write("no recording")
-        x.key("space"); yield
-        w.dispatch_event("on_file_drop", 10, 10, ["bad.h5"]); yield
+        x.move(*s.at(320, 250)); x.key("space"); yield
+
+        def drag(*paths, types=("text/uri-list",)):
+            files = FileDrag(w._window, paths, types)
+            for place in (100, 200, 300):
+                files.move(*s.at(place, 250)); yield
+                files.answer()
+            assert files.accepted and "XdndFinished" not in files.replies
+            files.drop(); yield
+            files.answer(); yield
+            files.answer(); yield
+            assert files.replies[-1] == "XdndFinished", files.replies
+            files.close()
+
+        yield from drag("bad.h5")
         assert "bad.h5" in r.message.text and r.runs[0].name == "run 1"
-        w.dispatch_event("on_file_drop", 10, 10, ["stone.h5"]); yield
+        yield from drag("stone.h5")
         assert [run.name for run in r.runs] == ["stone.h5"]
         assert r.runs[0].stage.bodies[0].name == "stone"
+        x.hold("Shift_L"); yield
+        yield from drag("other stone.h5")
+        x.release("Shift_L"); yield
+        assert [run.name for run in r.runs] == ["stone.h5", "other stone.h5"]
+        many = ("x-special/gnome-icon-list", "text/plain", "UTF8_STRING", "text/uri-list")
+        yield from drag("stone.h5", "other stone.h5", types=many)
+        assert [run.name for run in r.runs] == ["stone.h5", "other stone.h5"]
         s.pixels()
+    """)
+
+
+def test_what_is_no_file_is_refused_and_its_source_told(in_window):
+    in_window("""
+        from x_drag import FileDrag
+        x.move(*s.at(320, 250)); x.key("space"); yield
+        for types in (["text/plain"], ["text/plain", "STRING", "UTF8_STRING", "TEXT"]):
+            words = FileDrag(w._window, [], types)
+            words.move(*s.at(200, 250)); yield
+            words.answer()
+            assert words.accepted is False
+            words.drop(); yield
+            words.answer()
+            assert words.replies[-1] == "XdndFinished"
+            words.close()
+        assert r.runs[0].name == "run 1" and r.message is None
+    """)
+
+
+def test_shift_held_elsewhere_counts_when_a_file_is_dropped(in_window):
+    in_window("""
+        x.move(*s.at(320, 250)); x.key("space"); yield
+        assert not w.shift_at_pointer()
+        x.hold("Shift_L"); yield
+        assert w.shift_at_pointer()
+        x.release("Shift_L"); yield
+        assert not w.shift_at_pointer()
     """)
 
 

@@ -30,6 +30,16 @@ class XInput:
             self._key(one, False)
         self._finish()
 
+    def hold(self, name):
+        """Press a key."""
+        self._key(name, True)
+        self._finish()
+
+    def release(self, name):
+        """Let a key go."""
+        self._key(name, False)
+        self._finish()
+
     def move(self, x, y):
         """Move the pointer to a point of the screen, from its upper left corner."""
         self._test.XTestFakeMotionEvent(self._display, -1, int(x), int(y), self._now)
