@@ -639,9 +639,9 @@ class ContactMotion:
         mode = self.mode
         if not mode.follows.any():
             return False
-        J, bias, u, _ = mode.contacts.rows(states)
+        J, bias, _, _ = mode.contacts.rows(states)
         change = h * (J @ self._at(states)[0] + bias)
-        return bool(_across(mode, change).max() <= STRAIGHT_SLIP * _slip_speed(mode, u))
+        return bool(_across(mode, change).max() <= STRAIGHT_SLIP)
 
     def _straight_step(self, states: Array, h: float, nodes: Array) -> int:
         """As `_collocate`, with friction along the slip of now, for slip that stays on its line over the step.
@@ -654,8 +654,7 @@ class ContactMotion:
         iterations = straight._collocate(states, h, nodes)
         if not (iterations and (h <= _SHORT_STEP or straight._turns_little(nodes[0], nodes[-1]))):
             return 0
-        limit = STRAIGHT_SLIP * _slip_speed(mode, mode.contacts.rows(states)[2])
-        if any(_across(mode, mode.contacts.rows(node)[2]).max() > limit for node in nodes[1:]):
+        if any(_across(mode, mode.contacts.rows(node)[2]).max() > STRAIGHT_SLIP for node in nodes[1:]):
             return 0
         self.mode, self._mode = straight.mode, straight._mode
         return iterations
@@ -747,11 +746,6 @@ def _across(mode: ContactMode, u: Array) -> Array:
     slip = u.reshape(-1, 3)[mode.follows, 1:]
     direction = mode.direction[mode.follows]
     return np.abs(slip[:, 0] * direction[:, 1] - slip[:, 1] * direction[:, 0])
-
-
-def _slip_speed(mode: ContactMode, u: Array) -> float:
-    """The slowest slip [m/s] that friction follows."""
-    return float(np.linalg.norm(u.reshape(-1, 3)[mode.follows, 1:], axis=1).min())
 
 
 def first_limit(contacts: ContactSet, coefficients: Array, span: float, held: NDArray[np.bool_]) -> float:
