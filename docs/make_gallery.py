@@ -97,7 +97,6 @@ def rocking_block() -> None:
 def disk_stack() -> None:
     """Fifty outcomes of one impact at twelve contacts, and where they lead."""
     tree = carom.Simulator(stack(), carom.SetValuedRouth()).branches(50, seed=1, until=0.5, tolerance=1e-9)
-    print({str(run.status): sum(run.status is other.status for other in tree.trajectories) for run in tree.trajectories})
     replay = Replay(make_runs(list(tree.trajectories), [f"outcome {number + 1}" for number in range(50)]))
     replay.shown.trails = True
     replay.seek(0.5)

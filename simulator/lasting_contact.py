@@ -646,8 +646,8 @@ class ContactMotion:
     def _straight_step(self, states: Array, h: float, nodes: Array) -> int:
         """As `_collocate`, with friction along the slip of now, for slip that stays on its line over the step.
 
-        Friction that follows slip is not smooth where that stops; this is, and slip that stops turns back, which ends
-        the mode. From a step so found on, friction keeps these directions.
+        Friction that follows slip is not smooth where that stops; this is, and slip that stops turns back, which
+        ends the mode. From a step so found on, friction keeps these directions.
         """
         mode = self.mode
         straight = ContactMotion(replace(mode, follows=np.zeros_like(mode.follows)), self.integrator)

@@ -601,9 +601,9 @@ class Simulator:
         """Recognise bounces that follow ever faster, and sum the rest of their infinite sequence.
 
         Bounces of a pair whose intervals shrink by the ratio r end after d r/(1 - r), d being the last
-        interval. Once they stay below ACCUMULATION_EXCURSION the contact is closed for good. What does not approach,
-        at `approach` (nc,) [m/s] before the impact, only passes it on; and what stops at once may be thrown up by
-        bounces elsewhere, which are as fast as its approach. Limits of joints are treated as pairs are.
+        interval. Once they stay below ACCUMULATION_EXCURSION the contact is closed for good. What does not
+        approach, at `approach` (nc,) [m/s] before the impact, only passes it on; and what stops at once may be
+        thrown up by bounces elsewhere, as fast as its approach. Limits of joints are treated as pairs are.
         """
         states = self._motions.states
         accumulated: set[int] = set()

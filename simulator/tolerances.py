@@ -74,8 +74,8 @@ than HELD_TURN, because the direction is singular at zero slip; faster slip has 
 instant. Larger turns friction late, smaller takes more steps around every stop."""
 
 STRAIGHT_SLIP = 1e-10
-"""[m/s] Slip that leaves its line by less over a step goes straight, with friction along that line. Larger: friction
-errs in direction. Smaller than what laws leave beside the line: every stop of slip takes many small steps."""
+"""[m/s] Slip that leaves its line by less over a step goes straight, with friction along that line. Larger:
+friction errs in direction. Smaller than what laws leave beside the line: stops of slip take many small steps."""
 
 FORCE_MARGIN = 1e-9
 """[of the largest contact force] Slack before a negative normal force or a violated cone is an event."""

@@ -1,5 +1,7 @@
 """Scenes in a plane: contacts behind each other are one, slip cannot turn, stacks of disks fall apart and end."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -82,9 +84,7 @@ def test_forces_of_sticking_contacts_in_a_plane_are_unique():
         np.array([[1.0, 0.0], [1.0, 0.0]]), np.zeros(2, dtype=bool), friction, np.zeros(6),
     )  # fmt: skip
     free = np.array([0.5, 0.0, -9.81, 0.0, 0.0, 0.0])
-    motion, force, unique = contact_kernels.mode_accelerations(
-        J, rows, np.zeros(6), np.zeros(6), free, mode
-    )
+    motion, force, unique = contact_kernels.mode_accelerations(J, rows, np.zeros(6), np.zeros(6), free, mode)
     assert unique
     np.testing.assert_allclose((J @ motion)[[0, 1, 3]], 0.0, atol=1e-12)
     assert force[2] == 0.0
@@ -99,7 +99,7 @@ def test_a_stack_falls_apart_to_an_end(shape, seed):
     assert trajectory.status in (carom.RunStatus.AT_REST, carom.RunStatus.REACHED_END), trajectory.message
     assert len(trajectory.events) < 300
     impacts = [event for event in trajectory.events if event.kind == "impact"]
-    for before, event in zip(impacts, impacts[1:], strict=False):
+    for before, event in itertools.pairwise(impacts):
         if event.note:
             height = -event.problem.normal_velocity.min() * (event.time - before.time) / 8
             assert height <= 2e-9  # twice 1e-8 of the radius: of the bounces before
