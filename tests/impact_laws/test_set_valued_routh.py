@@ -281,7 +281,7 @@ def test_negative_noise_is_named(rocking_block):
 @pytest.mark.parametrize("branches", ["all", "first"])
 def test_slow_approach_beside_fast_slip_ends(branches):
     """The stack's top disk spins at 1 rad/s and sinks at 5e-7 m/s: solvers err by a fraction of the slip."""
-    still = disk_stack().problem
+    still = EXAMPLES["disk_stack"]().problem
     sinks, spin = 5e-7, 1.0
     u = np.zeros(10)
     u[6:] = -sinks * np.sqrt(0.75), spin + 0.5 * sinks, -sinks * np.sqrt(0.75), spin - 0.5 * sinks
