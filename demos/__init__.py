@@ -20,6 +20,7 @@ _DEMOS = {
     "disk-stack-outcomes": ("impact_outcomes", "DiskStackOutcomes"),
     "domino-run": ("domino_run", "DominoRun"),
     "double-pendulum": ("double_pendulum", "DoublePendulum"),
+    "free-dominoes": ("free_dominoes", "FreeDominoes"),
     "hanging-ring": ("hanging_ring", "HangingRing"),
     "hodograph": ("hodograph", "Hodograph"),
     "icosahedron": ("icosahedron", "Icosahedron"),

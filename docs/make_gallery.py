@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -56,26 +57,25 @@ def falling_block() -> carom.Scene:
     return scene
 
 
-def stack() -> carom.Scene:
-    """Two balls side by side on the floor, and a third that arrives between them from above."""
-    material = carom.Material(friction=0.6)
+def stack(rows: int = 3) -> carom.Scene:
+    """Disks in a plane, row on row; the one on top arrives from above."""
+    material = carom.Material(friction=0.3)
     radius = 0.1
     scene = carom.Scene()
     scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True, material=material, name="floor"))
-    for name, x, z, speed in (
-        ("left", -radius, radius, 0.0),
-        ("right", radius, radius, 0.0),
-        ("top", 0.0, (1 + np.sqrt(3)) * radius, 3.0),
-    ):
-        ball = carom.Body(
-            carom.Sphere(radius),
-            density=1000.0,
-            position=(x, 0, z),
-            velocity=(0, 0, -speed),
-            material=material,
-            name=name,
-        )
-        scene.add(ball)
+    for row in range(rows):
+        for place in range(rows - row):
+            disk = carom.Body(
+                carom.Cylinder(radius, 0.5 * radius),
+                density=1000.0,
+                position=((2 * place - (rows - row - 1)) * radius, 0, (1 + row * np.sqrt(3)) * radius),
+                orientation=(np.sqrt(0.5), np.sqrt(0.5), 0, 0),
+                velocity=(0, 0, -3.0 if row == rows - 1 else 0.0),
+                material=material,
+                name=f"disk-{row + 1}-{place + 1}",
+            )
+            scene.add(disk)
+    scene.planar()
     return scene
 
 
@@ -95,23 +95,31 @@ def rocking_block() -> None:
     save("rocking_block", replay)
 
 
-def ball_stack() -> None:
-    """Fifty outcomes of one impact at five contacts, and where they lead."""
-    law = WhereUndecided(carom.SetValuedRouth(step=0.5))
-    tree = carom.Simulator(stack(), law).branches(50, seed=1, until=0.9, tolerance=1e-9)
-    replay = Replay(make_runs(list(tree.trajectories), [f"outcome {number + 1}" for number in range(50)]))
+@cache
+def fifty_outcomes() -> carom.BranchedRun:
+    """Of one impact at twelve contacts."""
+    return carom.Simulator(stack(), carom.SetValuedRouth()).branches(50, seed=1, until=0.5, tolerance=1e-9)
+
+
+def overlaid_outcomes() -> Replay:
+    """All of them where they have led."""
+    runs = fifty_outcomes().trajectories
+    replay = Replay(make_runs(list(runs), [f"outcome {number + 1}" for number in range(len(runs))]))
+    replay.seek(0.5)
+    return replay
+
+
+def disk_stack() -> None:
+    """Fifty outcomes, and where they lead."""
+    tree, replay = fifty_outcomes(), overlaid_outcomes()
     replay.shown.trails = True
-    replay.seek(0.9)
-    save("ball_stack", replay)
+    save("disk_stack", replay)
     print(f"{len(set(tree.leaves))} different outcomes of {len(tree)}")
 
 
 def outcome_density() -> None:
-    """Where the balls of the fifty outcomes are, counted."""
-    law = WhereUndecided(carom.SetValuedRouth(step=0.5))
-    tree = carom.Simulator(stack(), law).branches(50, seed=1, until=0.9, tolerance=1e-9)
-    replay = Replay(make_runs(list(tree.trajectories), [f"outcome {number + 1}" for number in range(50)]))
-    replay.seek(0.9)
+    """Where the disks of the fifty outcomes are, counted."""
+    replay = overlaid_outcomes()
     replay.toggle_density()
     save("outcome_density", replay)
 
@@ -248,7 +256,7 @@ PICTURES = {
     one.__name__: one
     for one in (
         rocking_block,
-        ball_stack,
+        disk_stack,
         outcome_density,
         billiard_break,
         icosahedron,

@@ -133,7 +133,7 @@ class ImpactOutcome:
         velocity = before + response
         velocities[-1] = velocity
         code, least, energy = outcome_kernels.judge(
-            impulse, before, response, velocity, problem.kinetic_scale_array, problem.dim
+            inertia, impulse, before, response, velocity, problem.kinetic_scale_array, problem.dim
         )
         if status is ImpactStatus.RESOLVED:
             if code == outcome_kernels.APPROACHES:

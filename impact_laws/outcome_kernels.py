@@ -1,7 +1,9 @@
 """Compiled judgement of an impulse: energy, approach left, and the rounding that no law can be blamed for."""
 
+import numpy as np
+
 from ..compiled import kernel
-from .tolerances import ENERGY_GAIN, OUTCOME_RESIDUAL, ROUNDING
+from .tolerances import ENERGY_GAIN, LCP_RESIDUAL, OUTCOME_RESIDUAL, ROUNDING
 
 FINE, APPROACHES, GAINS_ENERGY = 0, 1, 2
 
@@ -23,8 +25,8 @@ def trace(inertia, before, stages, impulses, velocities):
 
 
 @kernel()
-def judge(impulse, before, response, velocity, kinetic_scale, dim):
-    """Verdict on velocity = before + response, response = W @ impulse: (code, least approach measure after,
+def judge(inertia, impulse, before, response, velocity, kinetic_scale, dim):
+    """Verdict on velocity = before + response, response = inertia @ impulse: (code, least approach measure after,
     energy change)."""
     least = 1e300
     largest = 0.0
@@ -35,18 +37,22 @@ def judge(impulse, before, response, velocity, kinetic_scale, dim):
         least = min(least, velocity[dim * c] / scale)
         largest = max(largest, abs(before[dim * c]) / scale)
     fastest = 0.0
+    measure = 0.0  # of the fastest component, in the kinetic metric
     strongest = 0.0
     given = 0.0
     stored = 0.0
     for i in range(impulse.size):
         fastest = max(fastest, abs(before[i]))
+        if inertia[i, i] > 0.0:
+            measure = max(measure, abs(before[i]) / np.sqrt(inertia[i, i]))
         strongest = max(strongest, abs(response[i]))
         given += impulse[i] * before[i]
         stored += 0.5 * impulse[i] * response[i]
     # velocities carry the rounding of their largest component, tangential ones included
     rounding = ROUNDING * (fastest + strongest) / smallest_scale
     code = FINE
-    if not least >= -OUTCOME_RESIDUAL * largest - rounding:
+    # and solvers err by a fraction of the fastest component: slow approach beside fast slip cannot be met better
+    if not least >= -OUTCOME_RESIDUAL * largest - LCP_RESIDUAL * measure - rounding:
         code = APPROACHES
     elif not given + stored <= ENERGY_GAIN * (abs(given) + stored):
         code = GAINS_ENERGY

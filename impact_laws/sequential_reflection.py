@@ -170,6 +170,7 @@ class SequentialReflection:
         pull = -ROUNDING * np.abs(impulses).max(initial=0.0)
         for k in np.flatnonzero((impulses >= pull).all(axis=1)).tolist():
             code, _, _ = outcome_kernels.judge(
+                inertia,
                 full[k],
                 velocity,
                 responses[k],

@@ -206,6 +206,7 @@ class SetValuedRouth:
         if not self.honours_restitution:
             restitution = np.zeros_like(friction)
         diagonal = np.sqrt(np.diag(inertia))
+        component_scale = np.where(diagonal > 0.0, diagonal, 1.0)
         return (
             inertia,
             before,
@@ -213,8 +214,8 @@ class SetValuedRouth:
             restitution,
             edge_directions(problem.dim, self.cone_edges),
             problem.kinetic_scale_array,
-            np.where(diagonal > 0.0, diagonal, 1.0),
+            component_scale,
             self.step_of(problem),
-            -ROUTH_APPROACH * float(np.abs(problem.approach_measure()).max()),
+            -ROUTH_APPROACH * float(np.abs(before / component_scale).max()),
             self._branching(problem),
         )

@@ -202,8 +202,9 @@ alone, where no step is given. Larger: outcomes near simultaneous compression ar
 steps."""
 
 ROUTH_APPROACH = 1e-9
-"""Approach that ends an impact of the set-valued law, as a fraction of the largest measure before it. Larger: small
-approaches are left. Smaller: errors of the complementarity solver cost further steps."""
+"""Approach that ends an impact of the set-valued law, as a fraction of the largest contact velocity before it,
+normal or tangential (kinetic metric), which is what errors of the complementarity solver scale with. Larger: small
+approaches are left. Smaller: errors cost further steps, without end where slip is fast and approach slow."""
 
 ROUTH_RESTITUTIONS = 100
 """Restitution phases of one impact of the set-valued law, after which what approaches is only stopped. Fewer:

@@ -18,7 +18,7 @@ from . import convex_kernels, cylinder_pairs, kernels, mesh_kernels, mesh_pairs
 from .collision_shape import CollisionShape
 from .event import ContactPatch, Feature
 from .state import Array, Model
-from .tolerances import CONTACT_GAP
+from .tolerances import CONTACT_GAP, SAME_NORMAL, SAME_PLACE
 
 Pair = tuple[int, int]
 
@@ -217,6 +217,26 @@ def contact_patch(
             pairs_of, vectors, vectors, vectors, vectors, np.zeros(0), pairs_of, pairs_of, *nothing
         )
     return parts[0] if len(parts) == 1 else ContactPatch.joined(parts)
+
+
+def distinct_contacts(model: Model, patch: ContactPatch) -> NDArray[np.bool_]:
+    """Which contacts (nc,) differ from all before them: in a planar scene those behind each other are one."""
+    chosen = np.ones(len(patch), dtype=bool)
+    plane = model.scene.plane
+    if plane is None:
+        return chosen
+    places = patch.point - np.outer(patch.point @ plane, plane)
+    for c in range(1, len(patch)):
+        if patch.feature[c, 0] == Feature.LIMIT:
+            continue
+        within = SAME_PLACE * pair_size(model, (int(patch.bodies[c, 0]), int(patch.bodies[c, 1])))
+        chosen[c] = not np.any(
+            (patch.bodies[:c] == patch.bodies[c]).all(axis=1)
+            & (patch.feature[:c, 0] != Feature.LIMIT)
+            & (np.linalg.norm(places[:c] - places[c], axis=1) <= within)
+            & (np.linalg.norm(patch.normal[:c] - patch.normal[c], axis=1) <= SAME_NORMAL)
+        )
+    return chosen
 
 
 def limit_contacts(

@@ -30,6 +30,7 @@ from .kernels import cross, dot, rotation_matrix, turned, turned_back
 from .tolerances import (
     FORCE_MARGIN,
     FORCE_RANK,
+    IMMOBILE,
     SLIP_SPEED,
     STOPPED,
 )
@@ -515,6 +516,27 @@ def least_norm_solution(G, b):
 
 
 @kernel()
+def held_rows(rows, stick):
+    """Numbers of the rows that hold contacts closed, and those that stick without slip.
+
+    `rows` is J M^-1. Directions in which nothing moves, such as that out of the plane of a planar scene, need none:
+    they would make the forces look undetermined.
+    """
+    held = np.empty(rows.shape[0], np.int64)
+    n = 0
+    for c in range(stick.shape[0]):
+        mobility = np.zeros(3)
+        for k in range(3 if stick[c] else 1):
+            for j in range(rows.shape[1]):
+                mobility[k] = max(mobility[k], abs(rows[3 * c + k, j]))
+        for k in range(3 if stick[c] else 1):
+            if k == 0 or mobility[k] > IMMOBILE * max(mobility[0], mobility[3 - k]):
+                held[n] = 3 * c + k
+                n += 1
+    return held[:n]
+
+
+@kernel()
 def mode_accelerations(J, rows, bias, u, a, mode):
     """Accelerations (6 m,), contact forces (3 nc,) that keep a mode's contacts closed, and their uniqueness.
 
@@ -524,18 +546,15 @@ def mode_accelerations(J, rows, bias, u, a, mode):
     friction, reference = mode.friction, mode.reference
     nc = stick.shape[0]
     width = J.shape[1]
-    size = 0
-    for c in range(nc):
-        size += 3 if stick[c] else 1
-    held = np.empty(size, np.int64)
+    held = held_rows(rows, stick)
+    size = held.shape[0]
     push = np.empty((size, width))  # M^-1 times the direction of each unknown force
     slip = np.zeros((nc, 2))
     n = 0
     for c in range(nc):
-        for k in range(3 if stick[c] else 1):
-            held[n] = 3 * c + k
+        while n < size and held[n] < 3 * c + 3:
             for j in range(width):
-                push[n, j] = rows[3 * c + k, j]
+                push[n, j] = rows[held[n], j]
             n += 1
         if not stick[c]:
             slip[c, 0], slip[c, 1] = direction[c, 0], direction[c, 1]
@@ -548,15 +567,21 @@ def mode_accelerations(J, rows, bias, u, a, mode):
                 )
     G = np.empty((size, size))
     target = np.empty(size)
+    columns = np.empty(width, np.int64)  # where a row of J is not zero: it concerns two bodies
     for i in range(size):
         h = held[i]
         target[i] = -bias[h]
+        used = 0
         for j in range(width):
-            target[i] -= J[h, j] * a[j]
+            if J[h, j] != 0.0:
+                columns[used] = j
+                used += 1
+        for p in range(used):
+            target[i] -= J[h, columns[p]] * a[columns[p]]
         for k in range(size):
             entry = 0.0
-            for j in range(width):
-                entry += J[h, j] * push[k, j]
+            for p in range(used):
+                entry += J[h, columns[p]] * push[k, columns[p]]
             G[i, k] = entry
     for i in range(size):
         for k in range(size):
@@ -839,15 +864,6 @@ def hold_closed(states, system, ends, geometry, without_slip):
     where `without_slip` (nc,) says so."""
     result = states.copy()
     nc = ends.shape[0]
-    count = 0
-    for c in range(nc):
-        count += 3 if without_slip[c] else 1
-    held = np.empty(count, np.int64)
-    n = 0
-    for c in range(nc):
-        for k in range(3 if without_slip[c] else 1):
-            held[n] = 3 * c + k
-            n += 1
     width = 6 * states.shape[0]
     for iteration in range(3):
         velocities = iteration == 2
@@ -862,7 +878,8 @@ def hold_closed(states, system, ends, geometry, without_slip):
         J, _, u, gap = contact_rows(result, ends, geometry)
         rows = mobility_rows(result, system.inertias, J)
         allowed(J, rows, Q)
-        size = count if velocities else nc
+        held = held_rows(rows, without_slip)
+        size = held.shape[0] if velocities else nc
         G = np.empty((size, size))
         b = np.empty(size)
         for i in range(size):

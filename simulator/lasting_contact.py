@@ -17,7 +17,7 @@ from ..bodies.forces import ForceFunction
 from ..impact_laws import solve_lcp
 from . import contact_kernels, kernels
 from .balance import cone_forces
-from .collision import moving_bodies
+from .collision import distinct_contacts, moving_bodies
 from .event import ContactPatch, EventKind, Feature
 from .integrator import Integrator
 from .joint_kernels import joint_rows
@@ -33,6 +33,7 @@ from .tolerances import (
     HELD_TURN,
     LIMIT_GAP,
     SLIP_SPEED,
+    STRAIGHT_SLIP,
 )
 
 _CONE_EDGES = 8
@@ -153,6 +154,11 @@ class ContactSet:
         return replace(
             self, patch=self.patch.chosen(which), **{name: getattr(self, name)[which] for name in fields}
         )
+
+    @property
+    def can_turn(self) -> bool:
+        """Whether the direction of slip can turn, which it cannot in a plane."""
+        return self.model.scene.plane is None
 
     def rows(self, states: Array) -> tuple[Array, Array, Array, Array]:
         """Jacobian, acceleration bias, contact velocity, gaps at island states (m, 13)."""
@@ -275,7 +281,7 @@ def solve_accelerations(
     sliding = (slip > SLIP_SPEED) & (mu > 0)
     sticky = np.flatnonzero(~sliding & (mu > 0))
     drift = J @ a + bias
-    planar = contacts.model.scene.plane is not None
+    planar = not contacts.can_turn
     if nc == 1 and len(sticky):  # one contact that sticks needs no search
         force: Array = np.zeros(3)
         free = slice(0, 2 if planar else 3)
@@ -347,7 +353,7 @@ def _proposed_mode(
     Turns the pyramids in place, so that the friction of this mode is along one of their edges.
     """
     J, bias, _, _ = everywhere.rows(states)
-    bearing = spread_contacts(everywhere.patch)
+    bearing = spread_contacts(everywhere.model, everywhere.patch)
     while True:  # contacts left out join where the motion would close them
         contacts = everywhere.chosen(bearing)
         generalized, acceleration, proposed, u = solve_accelerations(contacts, states, edge[bearing])
@@ -482,7 +488,8 @@ def free_mode(contacts: ContactSet) -> ContactMode:
 def slip_now(mode: ContactMode, states: Array) -> ContactMode:
     """The same mode with slip directions as they are at these states.
 
-    Very slow slip takes the direction to which it turns at once, if that is nearly where it goes.
+    Very slow slip takes the direction to which it turns at once, if that is nearly where it goes. In a planar scene
+    slip cannot turn, so that friction is smooth up to the end of slip.
     """
     contacts = mode.contacts
     J, bias, u, _ = contacts.rows(states)
@@ -491,6 +498,8 @@ def slip_now(mode: ContactMode, states: Array) -> ContactMode:
     sliding = ~mode.stick & (speed > SLIP_SPEED)
     direction = mode.direction.copy()
     direction[sliding] = slip[sliding] / speed[sliding, None]
+    if not contacts.can_turn:
+        return replace(mode, sliding=sliding, direction=direction, follows=np.zeros_like(sliding))
     follows = sliding & (speed > HELD_SLIP)
     slow = np.flatnonzero(sliding & ~follows & (contacts.friction > 0))
     if len(slow):
@@ -510,6 +519,7 @@ def slip_now(mode: ContactMode, states: Array) -> ContactMode:
 def stopped(contacts: ContactSet, states: Array, slow: float) -> Array:
     """States nearest (in the kinetic metric) with all gaps and normal velocities zero, and no slip below `slow`
     [m/s] where there is friction."""
+    contacts = contacts.chosen(distinct_contacts(contacts.model, contacts.patch))
     u = contacts.rows(states)[2]
     still = (np.hypot(u[1::3], u[2::3]) <= slow) & (contacts.friction > 0)
     return contact_kernels.hold_closed(states, contacts.system, contacts.ends, contacts.geometry, still)
@@ -577,6 +587,10 @@ class ContactMotion:
             iterations = self._collocate(states, h, nodes)
             if iterations and (h <= _SHORT_STEP or self._turns_little(nodes[0], nodes[-1])):
                 break
+            if not iterations and self._goes_straight(states, h):
+                iterations = self._straight_step(states, h, nodes)
+                if iterations:
+                    break
             h *= 0.5
             if h < _SMALLEST_STEP:
                 raise ContactForceError(
@@ -630,10 +644,35 @@ class ContactMotion:
                 return iterations
         return 0
 
+    def _goes_straight(self, states: Array, h: float) -> bool:
+        """Whether no slip that friction follows begins to turn within h [s]."""
+        mode = self.mode
+        if not mode.follows.any():
+            return False
+        J, bias, _, _ = mode.contacts.rows(states)
+        change = h * (J @ self._at(states)[0] + bias)
+        return bool(_across(mode, change).max() <= STRAIGHT_SLIP)
+
+    def _straight_step(self, states: Array, h: float, nodes: Array) -> int:
+        """As `_collocate`, with friction along the slip of now, for slip that stays on its line over the step.
+
+        Friction that follows slip is not smooth where that stops; this is, and slip that stops turns back, which
+        ends the mode. From a step so found on, friction keeps these directions.
+        """
+        mode = self.mode
+        straight = ContactMotion(replace(mode, follows=np.zeros_like(mode.follows)), self.integrator)
+        iterations = straight._collocate(states, h, nodes)
+        if not (iterations and (h <= _SHORT_STEP or straight._turns_little(nodes[0], nodes[-1]))):
+            return 0
+        if any(_across(mode, mode.contacts.rows(node)[2]).max() > STRAIGHT_SLIP for node in nodes[1:]):
+            return 0
+        self.mode, self._mode = straight.mode, straight._mode
+        return iterations
+
     def _held_time(self, states: Array) -> float:
         """How long slip that keeps its direction of friction stays slow [s]."""
         held = ~self.mode.stick & ~self.mode.follows & (self.mode.contacts.friction > 0)
-        if not held.any():
+        if not (held.any() and self.mode.contacts.can_turn):
             return math.inf
         J, bias, _, _ = self.mode.contacts.rows(states)
         motion, _, _, _ = self._at(states)
@@ -643,6 +682,8 @@ class ContactMotion:
     def _turns_little(self, before: Array, after: Array) -> bool:
         """Whether held slip goes on nearly along the direction that friction has over the step."""
         mode = self.mode
+        if not mode.contacts.can_turn:
+            return True
         gained = (mode.contacts.rows(after)[2] - mode.contacts.rows(before)[2]).reshape(-1, 3)[:, 1:]
         speed = np.linalg.norm(mode.contacts.rows(after)[2].reshape(-1, 3)[:, 1:], axis=1)
         across = np.abs(gained[:, 0] * mode.direction[:, 1] - gained[:, 1] * mode.direction[:, 0])
@@ -708,6 +749,13 @@ class ContactMotion:
         return kind is not None or c.model.articulation.drives_change(
             c.model, c.bodies, c.system, states
         ), kind
+
+
+def _across(mode: ContactMode, u: Array) -> Array:
+    """Components of contact vectors (3 nc,) across the slip of contacts whose friction follows it."""
+    slip = u.reshape(-1, 3)[mode.follows, 1:]
+    direction = mode.direction[mode.follows]
+    return np.abs(slip[:, 0] * direction[:, 1] - slip[:, 1] * direction[:, 0])
 
 
 def first_limit(contacts: ContactSet, coefficients: Array, span: float, held: NDArray[np.bool_]) -> float:

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .balance import cone_forces
-from .collision import contact_jacobian, moving_bodies
+from .collision import contact_jacobian, distinct_contacts, moving_bodies
 from .event import ContactPatch
 from .state import Array, Model
 from .tolerances import REST_ACCELERATION, REST_SPEED
@@ -12,11 +12,12 @@ from .tolerances import REST_ACCELERATION, REST_SPEED
 _BEARING_CONTACTS = 8  # of one pair
 
 
-def spread_contacts(patch: ContactPatch) -> NDArray[np.bool_]:
-    """Of every pair with many contacts the outermost ones, since more would not bear the load otherwise."""
-    chosen = np.ones(len(patch), dtype=bool)
+def spread_contacts(model: Model, patch: ContactPatch) -> NDArray[np.bool_]:
+    """Of every pair with many contacts the outermost ones, since more would not bear the load otherwise; in a
+    planar scene one of those behind each other."""
+    chosen = distinct_contacts(model, patch)
     for pair in np.unique(patch.bodies, axis=0):
-        members = np.flatnonzero((patch.bodies == pair).all(axis=1))
+        members = np.flatnonzero(chosen & (patch.bodies == pair).all(axis=1))
         if len(members) <= _BEARING_CONTACTS:
             continue
         angles = 2 * np.pi * np.arange(_BEARING_CONTACTS) / _BEARING_CONTACTS
@@ -43,7 +44,7 @@ def is_at_rest(
     speed += reach * np.linalg.norm(states[bodies, 10:13], axis=1)
     if np.any(speed > REST_SPEED) or model.scene.force_functions:
         return False
-    bearing = spread_contacts(patch)
+    bearing = spread_contacts(model, patch)
     jacobian, inverse_mass, _, _ = contact_jacobian(model, patch.chosen(bearing), states, bodies)
     scale = np.stack([np.ones(len(bodies)), reach], axis=1).repeat(3, axis=1).ravel()
     if model.articulation.is_empty:

@@ -20,6 +20,7 @@ from .apart import all_stay_apart
 from .collision import (
     contact_jacobian,
     contact_patch,
+    distinct_contacts,
     limit_contacts,
     moving_bodies,
     pair_gap,
@@ -440,13 +441,14 @@ class Simulator:
         patch, touched = self._patch_around(pairs, bodies)
         states = self._motions.states
         jacobian, inverse_mass, velocity, moving = contact_jacobian(self.model, patch, states)
-        if (jacobian @ velocity)[0::3].min() >= -APPROACH_SPEED:  # rounding brought them here: no impact
+        approach = -(jacobian @ velocity)[0::3]
+        if approach.max() <= APPROACH_SPEED:  # rounding brought them here: no impact
             self._settle(touched)
             return
         problem = self._problem(patch, jacobian, inverse_mass, velocity)
         outcome = self._resolve(problem)
         self._set_velocity(moving, problem.generalized_velocity(outcome))
-        note, closing = self._accumulation(patch)
+        note, closing = self._accumulation(patch, approach)
         self._add_event(Event(self.time, EventKind.IMPACT, patch, problem, outcome, note))
         if not outcome.resolved:
             self._fail(
@@ -532,7 +534,8 @@ class Simulator:
         self._motions.bring(bodies | touched, self.time)
         parts = [self._contacts_of(pair) for pair in sorted(found, key=pair_order)]
         limits = limit_contacts(self.model, touched, self._motions.states)
-        return ContactPatch.joined([*parts, limits]), touched
+        patch = ContactPatch.joined([*parts, limits])
+        return patch.chosen(distinct_contacts(self.model, patch)), touched
 
     def _connected(
         self, bodies: Iterable[int], pairs: set[Pair], pairs_of: Callable[[int], Iterable[Pair]]
@@ -608,12 +611,13 @@ class Simulator:
             states[body, 7:10] = velocity[6 * k : 6 * k + 3]
             states[body, 10:13] = rotation.T @ velocity[6 * k + 3 : 6 * k + 6]
 
-    def _accumulation(self, patch: ContactPatch) -> tuple[str, ContactPatch | None]:
+    def _accumulation(self, patch: ContactPatch, approach: Array) -> tuple[str, ContactPatch | None]:
         """Recognise bounces that follow ever faster, and sum the rest of their infinite sequence.
 
         Bounces of a pair whose intervals shrink by the ratio r end after d r/(1 - r), d being the last
-        interval. Once they stay below ACCUMULATION_EXCURSION the contact is closed for good. Limits of joints are
-        treated as pairs are.
+        interval. Once they stay below ACCUMULATION_EXCURSION the contact is closed for good. What does not
+        approach, at `approach` (nc,) [m/s] before the impact, only passes it on; and what stops at once may be
+        thrown up by bounces elsewhere, as fast as its approach. Limits of joints are treated as pairs are.
         """
         states = self._motions.states
         accumulated: set[int] = set()
@@ -622,24 +626,31 @@ class Simulator:
         limits = patch.feature[:, 0] == Feature.LIMIT
         for pair in sorted({(int(a), int(b)) for a, b in patch.bodies[~limits]}):
             chosen = (patch.bodies == pair).all(axis=1) & ~limits
+            before = float(approach[chosen].max())
+            if before <= APPROACH_SPEED:
+                continue
             places = in_body_axes(pair[0], patch.point[chosen], states)
             past = self._past(pair, places)
             if not repeats(past):
                 continue
             points = np.concatenate([where for _, where in past])
-            speed = normal_speed(pair, points, patch.normal[chosen][0], states)
+            speed = max(before, normal_speed(pair, points, patch.normal[chosen][0], states))
             limit, rest = end_of_bounces(past, pair_size(self.model, pair))
             if speed <= limit:
                 slow, remaining = min(slow, limit), max(remaining, rest)
                 accumulated.update(pair)
-        for number in patch.feature_index[limits, 0].tolist():
+        for number, before in zip(
+            patch.feature_index[limits, 0].tolist(), approach[limits].tolist(), strict=True
+        ):
+            if before <= APPROACH_SPEED:
+                continue
             bodies, size = self.model.articulation.at_limit(self.model, number)
             past = self._past((-1, number), np.zeros(0))
             if not repeats(past):
                 continue
             _, rate, _ = self.model.articulation.limit_rows(self.model, bodies, states, [number])
             limit, rest = end_of_bounces(past, size)
-            if abs(rate[0]) <= limit:
+            if max(before, abs(rate[0])) <= limit:
                 slow, remaining = min(slow, limit), max(remaining, rest)
                 accumulated.update(bodies.tolist())
         if not accumulated:
@@ -742,6 +753,7 @@ class Simulator:
         Where no contact forces keep bodies apart (Painlevé), velocities have to jump although nothing
         approaches.
         """
+        patch = patch.chosen(distinct_contacts(self.model, patch))
         jacobian, inverse_mass, velocity, bodies = contact_jacobian(self.model, patch, self._motions.states)
         problem = self._problem(patch, jacobian, inverse_mass, velocity)
         outcome = self._resolve(problem, settling=True)

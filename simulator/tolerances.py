@@ -73,11 +73,19 @@ HELD_SLIP, HELD_TURN = 1e-4, 0.02
 than HELD_TURN, because the direction is singular at zero slip; faster slip has friction against it at every
 instant. Larger turns friction late, smaller takes more steps around every stop."""
 
+STRAIGHT_SLIP = 1e-10
+"""[m/s] Slip that leaves its line by less over a step goes straight, with friction along that line. Larger:
+friction errs in direction. Smaller than what laws leave beside the line: stops of slip take many small steps."""
+
 FORCE_MARGIN = 1e-9
 """[of the largest contact force] Slack before a negative normal force or a violated cone is an event."""
 
 FORCE_RANK = 1e-11
 """[of the largest pivot or singular value] Contact forces below it are not determined by the motion."""
+
+IMMOBILE = 1e-12
+"""[of the mobility along the contact's other directions] A direction along which a contact moves by less is barred.
+Larger: joints hide slip. Smaller: rounding out of the plane of a planar scene counts as motion."""
 
 JOINT_RANK = 1e-11
 """[square of the part of a row, of unit length, that others do not bar] Rows of joints below it depend on others.
