@@ -278,16 +278,14 @@ def test_negative_noise_is_named(rocking_block):
         next(SetValuedRouth().sample_pieces(rocking_block, 5, velocity_noise=-1.0))
 
 
-@pytest.mark.parametrize("branches", ["all", "first"])
-def test_slow_approach_beside_fast_slip_ends(branches):
-    """The stack's top disk spins at 1 rad/s and sinks at 5e-7 m/s: solvers err by a fraction of the slip."""
-    still = EXAMPLES["disk_stack"]().problem
-    sinks, spin = 5e-7, 1.0
+@pytest.mark.parametrize("slip", [1.0, -1.0])
+def test_slow_approach_beside_fast_slip_ends(slip):
+    """The lower disks slip at 1 m/s, the top one sinks at 5e-7 m/s: solvers err by a fraction of the slip."""
     u = np.zeros(10)
-    u[6:] = -sinks * np.sqrt(0.75), spin + 0.5 * sinks, -sinks * np.sqrt(0.75), spin - 0.5 * sinks
-    problem = ImpactProblem(still.W, u, np.full(5, 0.3), dim=2)
-    for seed in range(60):
-        outcome = SetValuedRouth(branches=branches).resolve(problem, np.random.default_rng(seed))
+    u[[1, 3]] = slip
+    u[6:] = -5e-7 * np.array([np.sqrt(0.75), -0.5, np.sqrt(0.75), 0.5])
+    problem = ImpactProblem(EXAMPLES["disk_stack"]().problem.W, u, np.full(5, 0.3), dim=2)
+    for seed in range(40):
+        outcome = SetValuedRouth().resolve(problem, np.random.default_rng(seed))
         assert outcome.resolved, outcome.message
         assert outcome.velocity[::2].min() >= -1e-8
-        assert len(outcome.path) < 200
