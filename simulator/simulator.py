@@ -21,9 +21,7 @@ from .collision import (
     contact_jacobian,
     contact_patch,
     distinct_contacts,
-    limit_contacts,
     moving_bodies,
-    pair_gap,
     pair_size,
     refuse_unknown_distances,
     speeds_apart,
@@ -49,7 +47,7 @@ from .law_description import law_description
 from .ledger import WorkPiece
 from .motion import Island, Motion, Motions, Pair
 from .notes import STATE_SET, drive_note
-from .predictions import Predictions, SearchError, pair_order
+from .predictions import Predictions, SearchError
 from .rest import closed_gaps, is_at_rest
 from .start_checks import ignored_properties, refuse_loose_joints, refuse_overlap
 from .state import Array, Model, State
@@ -60,12 +58,12 @@ from .tolerances import (
     CHATTER_CHANGES,
     CHATTER_SLIP,
     CHATTER_TIME,
-    CONTACT_GAP,
     LASTING_SPEED,
     REMAINING_APPROACH,
     SAME_INSTANT,
     SLIP_SPEED,
 )
+from .touching import Touching
 from .trajectory import RunStatus, Trajectory
 from .user_events import EventFunction, EventFunctionError, UserEvents, user_event
 
@@ -123,8 +121,6 @@ class Simulator:
         self.trajectory.law_description = law_description(law)
         self._rng = np.random.default_rng(seed)
         self._material: dict[Pair, Material] = {}
-        self._touching: dict[int, list[Pair]] = {}
-        self._contacts: dict[Pair, ContactPatch] = {}
         self._history: dict[Pair, Past] = {}
         self._changes: dict[int, deque[float]] = {}
         self._accumulated_at = -math.inf
@@ -400,8 +396,7 @@ class Simulator:
             return
         self._stalled = 0 if following > self.time + SAME_INSTANT else self._stalled + 1
         self.time = following
-        self._touching.clear()
-        self._contacts.clear()
+        self._touching.forget()
         if pair is None:
             if renewal <= until:
                 self._renew()
@@ -438,7 +433,7 @@ class Simulator:
 
     def _impact(self, pairs: set[Pair], bodies: set[int]) -> None:
         """Everything that touches these pairs and bodies now, through the law, into new motion."""
-        patch, touched = self._patch_around(pairs, bodies)
+        patch, touched = self._touching.around(pairs, bodies, self.time)
         states = self._motions.states
         jacobian, inverse_mass, velocity, moving = contact_jacobian(self.model, patch, states)
         approach = -(jacobian @ velocity)[0::3]
@@ -527,52 +522,6 @@ class Simulator:
 
     # -- impact problem ------------------------------------------------------------------------------------
 
-    def _patch_around(self, pairs: set[Pair], bodies: set[int]) -> tuple[ContactPatch, set[int]]:
-        """All contacts connected to pairs and bodies through movable bodies that touch or are joined, in the order
-        of the pairs; limits of joints after them. And these bodies."""
-        found, touched = self._connected(bodies, pairs, self._touching_pairs)
-        self._motions.bring(bodies | touched, self.time)
-        parts = [self._contacts_of(pair) for pair in sorted(found, key=pair_order)]
-        limits = limit_contacts(self.model, touched, self._motions.states)
-        patch = ContactPatch.joined([*parts, limits])
-        return patch.chosen(distinct_contacts(self.model, patch)), touched
-
-    def _connected(
-        self, bodies: Iterable[int], pairs: set[Pair], pairs_of: Callable[[int], Iterable[Pair]]
-    ) -> tuple[set[Pair], set[int]]:
-        """Pairs connected to these bodies and pairs through movable bodies, of which `pairs_of` tells the pairs of
-        one; and these movable bodies."""
-        movable, moving_with = self.model.movable, self.model.articulation.moving_with
-        found, members = set(pairs), set()
-        frontier = moving_with(body for body in bodies if movable[body])
-        while frontier:
-            members |= frontier
-            new = {pair for body in frontier for pair in pairs_of(body)} - found
-            found |= new
-            frontier = moving_with(body for pair in new for body in pair if movable[body]) - members
-        return found, members
-
-    def _touching_pairs(self, body: int) -> list[Pair]:
-        """Pairs of a body that touch now; known for as long as time stands still and nothing is moved."""
-        if body not in self._touching:
-            self._touching[body] = self._pairs_within(body, CONTACT_GAP)
-        return self._touching[body]
-
-    def _pairs_within(self, body: int, tolerance: float) -> list[Pair]:
-        """Pairs of a body whose gap is now within `tolerance` of their size."""
-        found = []
-        for pair in self._predictions.near(body, self.time, tolerance):
-            states = self._motions.bring(pair, self.time)
-            if pair_gap(self.model, pair, states)[1] <= tolerance * pair_size(self.model, pair):
-                found.append(pair)
-        return found
-
-    def _contacts_of(self, pair: Pair) -> ContactPatch:
-        """Where a pair touches now."""
-        if pair not in self._contacts:
-            self._contacts[pair] = contact_patch(self.model, [pair], self._motions.states)
-        return self._contacts[pair]
-
     def _pair_coefficients(self, patch: ContactPatch) -> tuple[Array, Array]:
         materials = [self._pair_material((int(a), int(b))) for a, b in patch.bodies]
         friction = np.array([m.friction for m in materials])
@@ -655,14 +604,8 @@ class Simulator:
                 accumulated.update(bodies.tolist())
         if not accumulated:
             return "", None
-        pairs, bodies_near = self._nearly_touching(accumulated)
-        closing = ContactPatch.joined(
-            [
-                contact_patch(self.model, pairs, states, 2 * ACCUMULATION_EXCURSION),
-                limit_contacts(self.model, bodies_near, states, 2 * ACCUMULATION_EXCURSION),
-            ]
-        )
-        for pair in pairs:
+        closing = self._touching.nearly(accumulated, 2 * ACCUMULATION_EXCURSION, self.time)
+        for pair in _pairs_in(closing):
             self._history.pop(pair, None)
         for number in closing.feature_index[closing.feature[:, 0] == Feature.LIMIT, 0].tolist():
             self._history.pop((-1, number), None)
@@ -677,13 +620,6 @@ class Simulator:
         past = self._history.setdefault(key, deque(maxlen=ACCUMULATION_IMPACTS + 1))
         past.append((self.time, places))
         return past
-
-    def _nearly_touching(self, bodies: set[int]) -> tuple[list[Pair], set[int]]:
-        """Pairs within the excursion of bounces that end, connected to bodies through movable ones; and these."""
-        found, members = self._connected(
-            bodies, set(), lambda body: self._pairs_within(body, 2 * ACCUMULATION_EXCURSION)
-        )
-        return sorted(found, key=pair_order), members
 
     def _close_for_good(self, closing: ContactPatch, slow: float) -> bool:
         """Go to the limit of an accumulation: `slow` contacts closed without normal velocity, nearest in energy.
@@ -714,8 +650,7 @@ class Simulator:
         states[moving] = closed_gaps(self.model, closing, closes, states)[moving]
         change = self.model.energy_of(moving, states) - energy
         self.trajectory.works.add_jump(self.time, "closing", change)
-        self._touching.clear()
-        self._contacts.clear()
+        self._touching.forget()
         return True
 
     # -- motion between events -----------------------------------------------------------------------------
@@ -730,7 +665,9 @@ class Simulator:
         states = self._motions.bring(bodies, self.time)
         free = set(bodies)
         try:
-            for patch in self._islands(bodies, closing):
+            for patch in self._touching.islands(
+                bodies, _pairs_in(closing), 2 * ACCUMULATION_EXCURSION, self.time
+            ):
                 members = self._started(patch)
                 free -= members
                 bodies = bodies | members
@@ -804,8 +741,7 @@ class Simulator:
             if not pressed.any():
                 break
             lasts |= pressed  # what has stopped now presses on them
-        self._touching.clear()
-        self._contacts.clear()
+        self._touching.forget()
         if is_at_rest(self.model, lasting, friction, states):
             return self._stand_still(lasting)
         mode = contact_mode(contacts, states[bodies])
@@ -833,40 +769,10 @@ class Simulator:
         self._hold(island)
         self._continue_island(island)
 
-    def _islands(self, bodies: set[int], closing: ContactPatch | None) -> list[ContactPatch]:
-        """Touching contacts, slightly open ones too where bounces end now, a patch for all that are connected."""
-        closing_pairs = set() if closing is None else {(int(a), int(b)) for a, b in closing.bodies}
-        closing_bodies = {body for pair in closing_pairs for body in pair}
-
-        def pairs_of(body: int) -> set[Pair]:
-            touching = set(self._touching_pairs(body))
-            if body in closing_bodies:
-                wide = self._pairs_within(body, 2 * ACCUMULATION_EXCURSION)
-                touching |= closing_pairs.intersection(wide)
-            return touching
-
-        seen: set[int] = set()
-        patches = []
-        for body in sorted(bodies):
-            if body in seen:
-                continue
-            found, members = self._connected((body,), set(), pairs_of)
-            seen |= members
-            parts = [
-                contact_patch(self.model, [pair], self._motions.states, 2 * ACCUMULATION_EXCURSION)
-                if pair in closing_pairs
-                else self._contacts_of(pair)
-                for pair in sorted(found, key=pair_order)
-            ]
-            limits = limit_contacts(self.model, members, self._motions.states)
-            if parts or len(limits):
-                patches.append(ContactPatch.joined([*parts, limits]))
-        return patches
-
     def _hold(self, island: Island) -> None:
         """Features whose gaps the contact mode keeps at zero are not looked for as impacts."""
         patch = island.held.chosen(island.held.feature[:, 0] != Feature.LIMIT)
-        for pair in sorted({(int(a), int(b)) for a, b in patch.bodies}):
+        for pair in sorted(_pairs_in(patch)):
             part = patch.chosen((patch.bodies == pair).all(axis=1))
             if self.model.planes[pair[1]] is not None:
                 shape = self.model.shapes[pair[0]]
@@ -895,8 +801,7 @@ class Simulator:
         assert island.motion is not None
         mode = island.motion.mode
         packed = hold_closed(mode, self._motions.bring(island.bodies.tolist(), self.time)[island.bodies])
-        self._touching.clear()
-        self._contacts.clear()
+        self._touching.forget()
         mode = replace(mode, contacts=mode.contacts.at(self.time, packed))
         island.motion = ContactMotion(slip_now(mode, packed), self.integrator)
         step = island.motion.step(packed, _LONGEST_PIECE, island.next_span)
@@ -961,9 +866,10 @@ class Simulator:
         refuse_overlap(motions, predictions, when)
         refuse_loose_joints(self.model, states, when)
         self._motions, self._predictions = motions, predictions
+        self._touching = Touching(motions, predictions)
         for body, state in enumerate(states):
             self._record_piece(body, state)
-        for past in (self._touching, self._contacts, self._history, self._changes):
+        for past in (self._history, self._changes):
             past.clear()
         self._accumulated_at = -math.inf
         self._next_span[:] = np.inf
@@ -1042,3 +948,8 @@ class Simulator:
         if event.outcome is not None:
             self.trajectory.works.add_jump(self.time, "impacts", event.outcome.energy_change)
         self.trajectory.end_time = self.time
+
+
+def _pairs_in(patch: ContactPatch | None) -> set[Pair]:
+    """The pairs of bodies of contacts, if there are any."""
+    return set() if patch is None else {(int(a), int(b)) for a, b in patch.bodies}

@@ -388,3 +388,40 @@ def test_a_state_that_cannot_be_is_refused_and_nothing_changes(change, error, wo
     found, expected = sim.run(2.0), untouched.run(2.0)
     assert [e.time for e in found.events] == [e.time for e in expected.events]
     np.testing.assert_array_equal(found.sample(2.0).position, expected.sample(2.0).position)
+
+
+def test_a_drive_set_by_a_callback_finds_contacts_where_they_are_now():
+    """A wheel with a pendulum rolls; its motor is set at a zero of a function, or between two strides."""
+
+    def wheel():
+        material = carom.Material(friction=1.0)
+        scene = carom.Scene()
+        scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True, material=material, name="floor"))
+        rolling = {"velocity": (1, 0, 0), "angular_velocity": (0, 2, 0), "material": material}
+        scene.add(carom.Body(carom.Sphere(0.5), mass=2.0, position=(0, 0, 0.5), name="wheel", **rolling))
+        scene.add(
+            carom.Body(
+                carom.Box((0.05, 0.05, 0.2)), mass=0.5, position=(0, 0, 0.4), velocity=(1, 0, 0), name="bob"
+            )
+        )
+        scene.disable_collision("wheel", "bob")
+        scene.disable_collision("floor", "bob")
+        motor = carom.Drive(effort=0.05)
+        scene.add_joint(
+            carom.RevoluteJoint(
+                name="axle", body="bob", base="wheel", anchor=(0, 0, 0.5), axis=(0, 1, 0), drive=motor
+            )
+        )
+        return carom.Simulator(scene, carom.StrongeCoulomb())
+
+    called, between = wheel(), wheel()
+    stronger = carom.Drive(effort=0.2)
+    called.add_event(lambda t, state: t - 0.3, name="now")
+    called.on_event(
+        lambda event, simulator: simulator.set_drive("axle", stronger) if event.note == "now" else None
+    )
+    between.run(0.3)
+    between.set_drive("axle", stronger)
+    first, second = called.run(1.0).sample(1.0), between.run(1.0).sample(1.0)
+    np.testing.assert_allclose(first.packed(), second.packed(), atol=1e-10)
+    assert first.position[1, 2] == pytest.approx(0.5, abs=1e-11)
