@@ -20,9 +20,10 @@ from rich.console import Console
 from rich.table import Table
 
 from carom import Body, Box, Capsule, ConvexMesh, Cylinder, HalfSpace, Mesh, Scene, Sphere
-from carom.simulator import collision, kernels
-from carom.simulator.feature_mesh import feature_mesh
-from carom.simulator.queries import closest_points, exact_separation
+from carom.simulator import kernels
+from carom.simulator.collision import pairs as collision
+from carom.simulator.collision.feature_mesh import feature_mesh
+from carom.simulator.collision.queries import closest_points, exact_separation
 from carom.simulator.state import Model
 
 try:

@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 from carom import Body, HalfSpace, Material, Scene, SequentialReflection, Simulator, Sphere, Trajectory
-from carom.simulator.recording import Recorder
+from carom.simulator.record.recording import Recorder
 from carom.viewer import has_display
 from carom.viewer.actions import press
 from carom.viewer.display import load_pyglet

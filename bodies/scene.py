@@ -254,7 +254,7 @@ class Scene:
         ('sphere-0', 0.05)
         """
         # imported here because rooms import one way, and only this needs to know how shapes collide
-        from ..simulator.overlaps import parting_displacements
+        from ..simulator.collision.overlaps import parting_displacements
 
         moved = parting_displacements(self, clearance)
         for each in moved:

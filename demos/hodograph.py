@@ -6,12 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..impact_laws import (
-    ImpactOutcome,
-    ImpactProblem,
-    invariant_directions,
-    slip_curve,
-)
+from ..impact_laws import ImpactOutcome, ImpactProblem, invariant_directions, slip_curve
 from ..viewer.figures import Ray, draw_impulse_curve, draw_slip_plane, new_figure, save_figure
 from .demo import Check, Table
 from .jia_wang import PRINTED_IMPULSE, PaperImpact, bundle, icosahedron_impacts, xyz

@@ -6,14 +6,7 @@ import numpy as np
 
 from ..impact_laws import ImpactOutcome, paper_sequence, slip_curve, solution_condition, stick_possible
 from .demo import Check, Table
-from .jia_wang import (
-    PRINTED_IMPULSE,
-    PaperImpact,
-    icosahedron_impact,
-    icosahedron_impacts,
-    works,
-    xyz,
-)
+from .jia_wang import PRINTED_IMPULSE, PaperImpact, icosahedron_impact, icosahedron_impacts, works, xyz
 
 EXACT_IMPULSE = np.array([-0.0033828153, -0.0593378907, 0.1012106462])  # N s, 4(a), computed independently
 EXACT_SEQUENCES = ("csr", "scr", "cr", "scr", "cr", "csr", "cr", "csr")

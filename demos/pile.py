@@ -19,7 +19,7 @@ from ..bodies import Body, Box, ConvexMesh, HalfSpace, Material, Scene, Shape
 from ..impact_laws import MaximumDissipation
 from ..progress import ProgressBar
 from ..simulator import RunStatus, Trajectory
-from ..simulator.collision import overlap
+from ..simulator.collision.pairs import overlap
 from .demo import Check, Table
 from .drop import load_dropped_mesh, shipped_mesh
 from .time_steps import Step, TimeSteps

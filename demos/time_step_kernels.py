@@ -4,7 +4,13 @@ import numpy as np
 
 from ..compiled import kernel
 from ..simulator import kernels
-from ..simulator.convex_kernels import FACE, POINT, half_space_contacts, pair_contacts, pair_separation
+from ..simulator.collision.convex_kernels import (
+    FACE,
+    POINT,
+    half_space_contacts,
+    pair_contacts,
+    pair_separation,
+)
 
 HALF_SPACE = -1  # in place of the second body
 

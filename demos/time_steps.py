@@ -31,7 +31,7 @@ from ..bodies import HalfSpace, Mesh, Scene
 from ..bodies.rotation import rotation_matrices
 from ..impact_laws import ContactNetwork, MaximumDissipation, relaxation_kernels
 from ..simulator import RunStatus, Trajectory
-from ..simulator.law_description import law_description
+from ..simulator.record.law_description import law_description
 from . import time_step_kernels
 
 Array = NDArray[np.float64]

@@ -26,7 +26,7 @@ def kernel_stamp() -> str:
     digest = hashlib.sha256()
     here = Path(__file__).resolve()
     rooms = here.parent.parent if here.parent.name == "face" else here.parent
-    sources = {path for ending in _KERNEL_SOURCES for path in rooms.glob(f"*/*{ending}")}
+    sources = {path for ending in _KERNEL_SOURCES for path in rooms.glob(f"*/**/*{ending}")}
     for path in [here, *sorted(sources)]:
         digest.update(path.name.encode())
         digest.update(path.read_bytes())

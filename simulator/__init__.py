@@ -1,16 +1,16 @@
 """What happens in time: state, motion, collision detection, events, contact forces, the loop, trajectory."""
 
 from .branches import BranchedRun, BranchNode
+from .collision.overlaps import Displacement
+from .collision.queries import Distance, TimeOfImpact, contact_manifold, signed_distance, time_of_impact
+from .contact.integrator import Integrator
 from .event import ContactPatch, Event, EventKind
-from .integrator import Integrator
 from .make_unique import UniqueDesign, contact_problem, make_unique
-from .overlaps import Displacement
-from .queries import Distance, TimeOfImpact, contact_manifold, signed_distance, time_of_impact
+from .record.trajectory import RunStatus, Trajectory
 from .replay import ReplayError
 from .simulator import Simulator
 from .sphere_gas import GasStatus, SphereGas
 from .state import State
-from .trajectory import RunStatus, Trajectory
 from .variational import (
     LagrangianSystem,
     VariationalEvent,

@@ -12,9 +12,9 @@ import numpy as np
 
 from ..impact_laws import ImpactLaw, ImpactOutcome, ImpactProblem
 from ..progress import ProgressBar
-from .joined_trajectory import joined
+from .record.joined_trajectory import joined
+from .record.trajectory import RunStatus, Trajectory
 from .simulator import Simulator
-from .trajectory import RunStatus, Trajectory
 
 Generators = Mapping[int, np.random.Generator]
 
@@ -115,14 +115,14 @@ class BranchedRun:
 
     def save(self, path: "str | os.PathLike") -> Path:
         """Write the tree as one HDF5 file, a group for each node, and return its path; OSError where impossible."""
-        from .branched_recording import save
+        from .record.branched_recording import save
 
         return save(self, path)
 
     @classmethod
     def load(cls, path: "str | os.PathLike") -> "BranchedRun":
         """Read a tree; FileFormatError with one sentence for anything that is not one."""
-        from .branched_recording import load
+        from .record.branched_recording import load
 
         return load(path)
 

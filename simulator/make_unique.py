@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from ..bodies import Scene, checks
 from ..impact_laws import ImpactProblem
 from ..impact_laws.indeterminacy import contact_angles
-from .collision import (
+from .collision.pairs import (
     collision_pairs,
     contact_jacobian,
     contact_patch,

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import kernels
+from .contact.lasting_contact import ContactMotion
 from .event import ContactPatch, EventKind
-from .lasting_contact import ContactMotion
-from .ledger import WorkPiece
+from .record.ledger import WorkPiece
 from .state import Array, Model
 
 Pair = tuple[int, int]

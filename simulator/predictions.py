@@ -17,8 +17,9 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from . import broad_kernels, kernels
-from .collision import half_space_impact, pair_gap, pair_impact, pair_size
+from . import kernels
+from .collision import broad_kernels
+from .collision.pairs import half_space_impact, pair_gap, pair_impact, pair_size
 from .motion import Motions, Pair
 from .state import Array
 from .tolerances import CONTACT_GAP

@@ -10,10 +10,10 @@ import numpy as np
 from ..bodies import Drive
 from ..impact_laws import ImpactLaw
 from .event import Event, EventKind
-from .law_description import described_law
 from .notes import STATE_SET, noted_drive
+from .record.law_description import described_law
+from .record.trajectory import Trajectory
 from .simulator import Simulator
-from .trajectory import Trajectory
 
 
 class ReplayError(ValueError):

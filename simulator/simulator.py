@@ -15,9 +15,8 @@ from ..bodies import Drive, Material, PlacedJoint, Scene
 from ..impact_laws import AnitescuPotra, ImpactLaw, ImpactOutcome, ImpactProblem
 from ..progress import ProgressBar
 from . import kernels
-from .accumulation import Past, end_of_bounces, in_body_axes, normal_speed, repeats
 from .apart import all_stay_apart
-from .collision import (
+from .collision.pairs import (
     contact_jacobian,
     contact_patch,
     distinct_contacts,
@@ -26,11 +25,10 @@ from .collision import (
     refuse_unknown_distances,
     speeds_apart,
 )
-from .event import ContactPatch, Event, EventKind, Feature
-from .given_state import packed_state
-from .held_contacts import features_stay, held_features
-from .integrator import Integrator
-from .lasting_contact import (
+from .contact.accumulation import Past, end_of_bounces, in_body_axes, normal_speed, repeats
+from .contact.held_contacts import features_stay, held_features
+from .contact.integrator import Integrator
+from .contact.lasting_contact import (
     ContactForceError,
     ContactMode,
     ContactMotion,
@@ -43,12 +41,15 @@ from .lasting_contact import (
     slip_now,
     stopped,
 )
-from .law_description import law_description
-from .ledger import WorkPiece
+from .contact.rest import closed_gaps, is_at_rest
+from .event import ContactPatch, Event, EventKind, Feature
+from .given_state import packed_state
 from .motion import Island, Motion, Motions, Pair
 from .notes import STATE_SET, drive_note
 from .predictions import Predictions, SearchError
-from .rest import closed_gaps, is_at_rest
+from .record.law_description import law_description
+from .record.ledger import WorkPiece
+from .record.trajectory import RunStatus, Trajectory
 from .start_checks import ignored_properties, refuse_loose_joints, refuse_overlap
 from .state import Array, Model, State
 from .tolerances import (
@@ -64,7 +65,6 @@ from .tolerances import (
     SLIP_SPEED,
 )
 from .touching import Touching
-from .trajectory import RunStatus, Trajectory
 from .user_events import EventFunction, EventFunctionError, UserEvents, user_event
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ class Simulator:
         self.trajectory.remarks += ignored_properties(self.model, law)
         self._recorder = None
         if record is not None:
-            from .recording import Recorder
+            from .record.recording import Recorder
 
             self._recorder = Recorder(self.trajectory, Path(record))
         self._settle_all()

@@ -11,7 +11,7 @@ from ..bodies import HalfSpace, Scene, Sphere
 from ..impact_laws import ImpactOutcome, ImpactProblem, SequentialReflection
 from ..progress import ProgressBar
 from . import gas_kernels
-from .collision import tangents_of
+from .collision.pairs import tangents_of
 from .state import Array, Model, State, plane_of
 from .tolerances import GAS_CELL, GAS_SLOW, OVERLAP
 

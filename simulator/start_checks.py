@@ -6,7 +6,7 @@ import numpy as np
 
 from ..bodies import Material
 from ..impact_laws import ImpactLaw
-from .collision import overlap, pair_gap, pair_size
+from .collision.pairs import overlap, pair_gap, pair_size
 from .motion import Motions
 from .predictions import Predictions
 from .state import Array, Model

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from .collision import contact_patch, distinct_contacts, limit_contacts, pair_gap, pair_size
+from .collision.pairs import contact_patch, distinct_contacts, limit_contacts, pair_gap, pair_size
 from .event import ContactPatch
 from .motion import Motions, Pair
 from .predictions import Predictions, pair_order

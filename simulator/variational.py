@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..impact_laws import ImpactLaw, ImpactOutcome, ImpactProblem, solve_lcp
-from .lasting_contact import ContactForceError
+from .contact.lasting_contact import ContactForceError
+from .record.trajectory import RunStatus
 from .tolerances import (
     VARIATIONAL_CONSISTENT,
     VARIATIONAL_PULL,
@@ -31,7 +32,6 @@ from .tolerances import (
     VARIATIONAL_TOGETHER_GAP,
     VARIATIONAL_TOUCH_GAP,
 )
-from .trajectory import RunStatus
 
 Array = NDArray[np.float64]
 Field = Callable[[Array], Any]

@@ -3,13 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from carom.impact_laws import (
-    ImpactProblem,
-    SequentialReflection,
-    contact_angles,
-    indeterminacy,
-    uniqueness,
-)
+from carom.impact_laws import ImpactProblem, SequentialReflection, contact_angles, indeterminacy, uniqueness
 
 CUE_ENERGY = 0.5
 

@@ -6,13 +6,7 @@ import numpy as np
 import pytest
 
 from carom.demos.impact_examples import EXAMPLES
-from carom.impact_laws import (
-    AnitescuPotra,
-    ImpactProblem,
-    SetValuedRouth,
-    hull_of,
-    post_impact_set,
-)
+from carom.impact_laws import AnitescuPotra, ImpactProblem, SetValuedRouth, hull_of, post_impact_set
 
 
 @pytest.fixture(scope="module")

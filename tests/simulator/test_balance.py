@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import carom
-from carom.simulator.balance import cone_forces
-from carom.simulator.collision import contact_patch
-from carom.simulator.rest import closed_gaps, is_at_rest
+from carom.simulator.collision.pairs import contact_patch
+from carom.simulator.contact.balance import cone_forces
+from carom.simulator.contact.rest import closed_gaps, is_at_rest
 from carom.simulator.state import Model
 
 

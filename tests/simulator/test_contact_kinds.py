@@ -8,9 +8,9 @@ import pytest
 
 import carom
 from carom.simulator import kernels
-from carom.simulator.collision import tangents_of
+from carom.simulator.collision.pairs import tangents_of
+from carom.simulator.contact.lasting_contact import ContactMotion, ContactSet, contact_mode, slip_now
 from carom.simulator.event import ContactPatch, EventKind, Feature
-from carom.simulator.lasting_contact import ContactMotion, ContactSet, contact_mode, slip_now
 from carom.simulator.state import Model
 
 GRAVITY = 9.81

@@ -17,9 +17,10 @@ from scipy.spatial import ConvexHull, QhullError
 from scipy.spatial.transform import Rotation
 
 from carom import Body, Box, Capsule, ConvexMesh, Cylinder, HalfSpace, Scene, Sphere
-from carom.simulator import convex_kernels, kernels
-from carom.simulator.collision import contact_patch, half_space_impact, pair_gap, pair_impact
-from carom.simulator.collision_shape import collision_shape
+from carom.simulator import kernels
+from carom.simulator.collision import convex_kernels
+from carom.simulator.collision.collision_shape import collision_shape
+from carom.simulator.collision.pairs import contact_patch, half_space_impact, pair_gap, pair_impact
 from carom.simulator.event import Feature
 from carom.simulator.state import Model
 

@@ -11,11 +11,12 @@ import trimesh
 from scipy.spatial.transform import Rotation
 
 from carom import Body, Box, ConvexMesh, Cylinder, MassProperties, Mesh, Scene
-from carom.simulator import convex_kernels, cylinder_pairs, kernels
-from carom.simulator.collision import contact_patch, overlap, pair_gap, pair_impact
-from carom.simulator.collision_shape import collision_shape
+from carom.simulator import kernels
+from carom.simulator.collision import convex_kernels, cylinder_pairs
+from carom.simulator.collision.collision_shape import collision_shape
+from carom.simulator.collision.feature_mesh import feature_mesh
+from carom.simulator.collision.pairs import contact_patch, overlap, pair_gap, pair_impact
 from carom.simulator.event import Feature
-from carom.simulator.feature_mesh import feature_mesh
 from carom.simulator.state import Model
 
 POINT, EDGE, FACE, RIM = Feature.POINT, Feature.EDGE, Feature.FACE, Feature.RIM

@@ -8,7 +8,7 @@ from scipy.integrate import quad
 
 import carom
 from carom.bodies.rotation import rotation_matrices
-from carom.simulator.collision import tangents_of
+from carom.simulator.collision.pairs import tangents_of
 from carom.simulator.event import ContactPatch, Feature
 from carom.simulator.state import Model
 

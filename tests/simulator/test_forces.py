@@ -7,7 +7,7 @@ import pytest
 
 import carom
 from carom.simulator import Simulator
-from carom.simulator.trajectory import RunStatus
+from carom.simulator.record.trajectory import RunStatus
 
 GRAVITY = 9.81
 

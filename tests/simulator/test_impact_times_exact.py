@@ -16,7 +16,8 @@ from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
 from carom import Body, Box, Capsule, ConvexMesh, Cylinder, HalfSpace, Mesh, Scene, Sphere
-from carom.simulator import collision, kernels
+from carom.simulator import kernels
+from carom.simulator.collision import pairs as collision
 from carom.simulator.state import Model
 
 pytest.importorskip("mpmath", reason="mpmath is not installed: no 40-digit references")

@@ -8,7 +8,7 @@ from scipy.special import ellipk
 
 import carom
 from carom.simulator import Simulator
-from carom.simulator.trajectory import RunStatus
+from carom.simulator.record.trajectory import RunStatus
 
 
 def pendulum():

@@ -10,7 +10,7 @@ from scipy.special import ellipk
 
 import carom
 from carom.simulator import Simulator
-from carom.simulator.trajectory import RunStatus
+from carom.simulator.record.trajectory import RunStatus
 
 GRAVITY = 9.81
 LAWS = [carom.StrongeCoulomb(), carom.MaximumDissipation(), carom.AnitescuPotra(), carom.SequentialLCP()]

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import carom
-from carom.simulator import contact_kernels, kernels
+from carom.simulator import kernels
+from carom.simulator.contact import contact_kernels
 
 GRAVITY = 9.81
 

@@ -87,8 +87,8 @@ def test_ledgers_of_branches_close(tmp_path):
 
 
 def test_work_until_many_times_is_the_sum_over_pieces_and_jumps(monkeypatch):
-    from carom.simulator import ledger
-    from carom.simulator.ledger import CHANNELS, Works
+    from carom.simulator.record import ledger
+    from carom.simulator.record.ledger import CHANNELS, Works
 
     monkeypatch.setattr(ledger, "_ROWS_AT_ONCE", 37)  # so that pieces are taken in many batches
     random = np.random.default_rng(0)

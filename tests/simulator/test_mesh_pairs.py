@@ -8,8 +8,9 @@ import trimesh
 from scipy.spatial.transform import Rotation
 
 from carom import Body, Box, Capsule, Mesh, Sphere
-from carom.simulator import kernels, mesh_kernels, mesh_pairs
-from carom.simulator.feature_mesh import feature_mesh
+from carom.simulator import kernels
+from carom.simulator.collision import mesh_kernels, mesh_pairs
+from carom.simulator.collision.feature_mesh import feature_mesh
 
 
 def torus(sections=24):

@@ -8,7 +8,7 @@ import trimesh
 
 import carom
 from carom import Body, Box, Capsule, ConvexMesh, Cylinder, HalfSpace, Mesh, Scene, Simulator, Sphere
-from carom.simulator.collision import collision_pairs, overlap
+from carom.simulator.collision.pairs import collision_pairs, overlap
 from carom.simulator.state import Model
 
 
@@ -208,7 +208,7 @@ def test_pile_with_meshes():
 
 
 def test_the_largest_overlap_of_a_long_run_is_looked_for_at_evenly_chosen_times(monkeypatch):
-    from carom.simulator import trajectory as module
+    from carom.simulator.record import trajectory as module
 
     bouncy = carom.Material(friction=0.0, restitution=0.9)
     scene = scene_of(

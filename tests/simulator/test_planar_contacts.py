@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import carom
-from carom.simulator import contact_kernels
+from carom.simulator.contact import contact_kernels
 
 
 def on_a_floor(*bodies, friction=0.4, planar=True):

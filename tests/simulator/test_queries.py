@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 import carom
 from carom import Body, Box, Capsule, ConvexMesh, Cylinder, HalfSpace, Mesh, Sphere
 from carom.bodies import scene as scene_module
-from carom.simulator import queries
+from carom.simulator.collision import queries
 from carom.simulator.state import rotation_matrices
 
 HULL = trimesh.creation.icosphere(subdivisions=1, radius=0.4)

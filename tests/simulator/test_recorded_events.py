@@ -22,8 +22,9 @@ from carom import (
     Sphere,
     Trajectory,
 )
-from carom.simulator import EventKind, recorded, recording
-from carom.simulator.superblock import checksum
+from carom.simulator import EventKind
+from carom.simulator.record import recorded, recording
+from carom.simulator.record.superblock import checksum
 
 
 def bouncing(restitution=0.8, friction=0.0, record=None):

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from carom import FileFormatError
-from carom.simulator.growing_array import GrowingArray
-from carom.simulator.stored_table import StoredFile, StoredTable
+from carom.simulator.record.growing_array import GrowingArray
+from carom.simulator.record.stored_table import StoredFile, StoredTable
 
 
 @pytest.fixture

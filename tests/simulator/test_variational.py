@@ -8,12 +8,7 @@ from scipy.integrate import solve_ivp
 
 from carom.demos.double_pendulum import pendulum_of_angles, pendulum_of_points, points_of_angles
 from carom.impact_laws import AnitescuPotra, SequentialReflection, law_by_name, law_names
-from carom.simulator import (
-    LagrangianSystem,
-    RunStatus,
-    VariationalIntegrator,
-    VariationalStepError,
-)
+from carom.simulator import LagrangianSystem, RunStatus, VariationalIntegrator, VariationalStepError
 
 GRAVITY = 9.81
 

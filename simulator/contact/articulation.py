@@ -1,0 +1,347 @@
+"""Which bodies always move together, and the rows of their joints, limits, springs and drives as the kernels
+read them."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...bodies import Drive, PlacedJoint, Scene
+from ...bodies.joints import DrivenJoint, JointRow, RowKind
+from ...bodies.rotation import conjugate, quaternion_product, rotation_matrices
+from ..tolerances import DRIVE_MARGIN
+from . import contact_kernels
+from .contact_kernels import System
+from .joint_kernels import JOINT_GEOMETRY, joint_rows
+
+if TYPE_CHECKING:
+    from ..state import Model
+
+Array = NDArray[np.float64]
+
+_SYSTEMS_KEPT = 256
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Coordinates between bodies: `ends` (k, 3) are base and body (indices of moving bodies, -1: nothing that
+    moves) and the kind, `geometry` (k, JOINT_GEOMETRY) as in `joint_kernels`."""
+
+    ends: NDArray[np.int64]
+    geometry: Array
+
+    @classmethod
+    def of(cls, scene: Scene, rows: list[tuple[PlacedJoint, JointRow, float, float]]) -> "Rows":
+        """From rows of joints, each with the offset and the sign it is to have."""
+        ends = np.full((len(rows), 3), -1, dtype=np.int64)
+        geometry = np.zeros((len(rows), JOINT_GEOMETRY))
+        for k, (joint, row, offset, sign) in enumerate(rows):
+            ends[k, 2] = row.kind
+            geometry[k] = _seen_from_what_moves(scene, joint, row)
+            geometry[k, 12:14] = offset, sign
+            for side, body in enumerate((joint.base, joint.body)):
+                if body >= 0 and not scene.bodies[body].fixed:
+                    ends[k, side] = body
+        return cls(ends, geometry)
+
+    def among(self, local: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
+        """Which rows are between the bodies that `local` (n,) numbers from 0 on (-1: none), and their ends so
+        numbered and geometry."""
+        ends = self.numbered(local)
+        which = np.flatnonzero((ends[:, :2] >= 0).any(axis=1))
+        return which, ends[which], self.geometry[which]
+
+    def numbered(self, local: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The ends with bodies numbered by `local` (n,), -1: none."""
+        ends = self.ends.copy()
+        ends[:, :2] = np.where(ends[:, :2] >= 0, local[ends[:, :2]], -1)
+        return ends
+
+
+def _seen_from_what_moves(scene: Scene, joint: PlacedJoint, row: JointRow) -> Array:
+    """Numbers of a row in which a fixed body has become the world."""
+    numbers = row.numbers()
+    for side, body in enumerate((joint.base, joint.body)):
+        if body < 0 or not scene.bodies[body].fixed:
+            continue
+        pose = scene.bodies[body]
+        axes = rotation_matrices(pose.orientation)
+        place = slice(6 * side, 6 * side + 3)
+        axis = slice(6 * side + 3, 6 * side + 6)
+        numbers[place] = pose.position + axes @ numbers[place]
+        numbers[axis] = axes @ numbers[axis]
+        reference = numbers[14:18]
+        numbers[14:18] = (
+            quaternion_product(reference, conjugate(pose.orientation))
+            if side
+            else quaternion_product(pose.orientation, reference)
+        )
+    return numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Articulation:
+    """Joints of a scene.
+
+    groups : movable bodies that move together whatever touches, each sorted; group_of (n,): theirs, -1 for none
+    held : rows that joints keep at zero; joint_of_row (k,): of which joint each is
+    limits, limit_joint, limit_restitution : rows that must not become negative, one for each end of a range
+    forces, law : rows along which springs, dampers and drives act, and how (k, 7), see `System.force_law`
+    largest, force_joint : (k,), at most this much force; of which joint
+    coordinates, coordinate_joint : the coordinate of every joint that has one; of which joint
+    """
+
+    groups: tuple[NDArray[np.int64], ...]
+    group_of: NDArray[np.int64]
+    held: Rows
+    joint_of_row: NDArray[np.int64]
+    limits: Rows
+    limit_joint: NDArray[np.int64]
+    limit_restitution: Array
+    forces: Rows
+    law: Array
+    largest: Array
+    force_joint: NDArray[np.int64]
+    coordinates: Rows
+    coordinate_joint: NDArray[np.int64]
+    _systems: dict[tuple[int, ...], tuple[System, Array]] = field(default_factory=dict)
+
+    @classmethod
+    def of_scene(cls, scene: Scene) -> "Articulation":
+        """Read the joints and forces of a scene."""
+        held, limits, forces = [], [], []
+        owner, limit_joint, restitution, law, largest, force_joint = [], [], [], [], [], []
+        for k, placed in enumerate(scene.joints):
+            joint, coordinate = placed.joint, placed.coordinate
+            held += [(placed, row, row.offset, 1.0) for row in placed.rows]
+            owner += [k] * len(placed.rows)
+            if coordinate is None or not isinstance(joint, DrivenJoint):
+                continue
+            low, high = joint.limits or (-math.inf, math.inf)
+            if coordinate.kind == RowKind.DISTANCE and low == 0.0:
+                low = -math.inf  # no distance is shorter
+            for bound, sign in ((low, 1.0), (high, -1.0)):
+                if math.isfinite(bound):
+                    limits.append((placed, coordinate, bound, sign))
+                    limit_joint.append(k)
+                    restitution.append(joint.restitution)
+            spring, damping, drive = joint.spring, joint.damping, joint.drive
+            if spring is not None or damping > 0.0:
+                forces.append((placed, coordinate, 0.0, 1.0))
+                stiffness, rest = (spring.stiffness, spring.rest) if spring else (0.0, 0.0)
+                law.append([0.0, stiffness, rest, damping, 0.0, 0.0, 0.0])
+                largest.append(math.inf)
+                force_joint.append(k)
+            if drive is not None:
+                forces.append((placed, coordinate, 0.0, 1.0))
+                law.append(_law_of(drive))
+                largest.append(drive.limit)
+                force_joint.append(k)
+        coordinates = [(joint, joint.coordinate) for joint in scene.joints if joint.coordinate is not None]
+        groups, group_of = _groups(scene)
+        whole = np.dtype(np.int64)
+        return cls(
+            groups,
+            group_of,
+            Rows.of(scene, held),
+            np.array(owner, dtype=whole),
+            Rows.of(scene, limits),
+            np.array(limit_joint, dtype=whole),
+            np.array(restitution, dtype=float),
+            Rows.of(scene, forces),
+            np.array(law, dtype=float).reshape(-1, 7),
+            np.array(largest, dtype=float),
+            np.array(force_joint, dtype=whole),
+            Rows.of(scene, [(joint, row, 0.0, 1.0) for joint, row in coordinates]),
+            np.array([scene.joint_index(joint) for joint, _ in coordinates], dtype=whole),
+        )
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether every body moves on its own where nothing touches."""
+        return not self.groups
+
+    def moving_with(self, bodies: Iterable[int]) -> set[int]:
+        """Bodies, and all that always move with them."""
+        found = set(bodies)
+        if self.groups:
+            for group in {int(self.group_of[body]) for body in found} - {-1}:
+                found.update(self.groups[group].tolist())
+        return found
+
+    def groups_among(self, bodies: set[int]) -> list[NDArray[np.int64]]:
+        """Groups of which bodies are among these."""
+        return [self.groups[k] for k in sorted({int(self.group_of[body]) for body in bodies} - {-1})]
+
+    def limits_of(self, bodies: Iterable[int]) -> list[int]:
+        """Numbers of the limits of joints of these bodies."""
+        if not len(self.limit_joint):
+            return []
+        return np.flatnonzero(np.isin(self.limits.ends[:, :2], sorted(bodies)).any(axis=1)).tolist()
+
+    def at_limit(self, model: "Model", number: int) -> tuple[NDArray[np.int64], float]:
+        """The moving bodies of a limit, and the size [m or rad] that its tolerances scale with."""
+        *ends, kind = self.limits.ends[number].tolist()
+        bodies = np.array(sorted(body for body in ends if body >= 0), dtype=np.int64)
+        return bodies, 1.0 if kind == RowKind.ROTATION else float(model.size[bodies].max())
+
+    def violations(self, model: "Model", states: Array) -> tuple[Array, Array]:
+        """Rates and values of all rows that joints hold at zero."""
+        _, _, rate, value = joint_rows(states, self.held.ends, self.held.geometry)
+        return rate, value
+
+    def coordinate(self, joint: int, states: Array) -> tuple[float, float]:
+        """Coordinate and rate of a joint, by number, at states (n, 13) of all bodies; ValueError if it has none."""
+        which = np.flatnonzero(self.coordinate_joint == joint)
+        if not len(which):
+            raise ValueError(f"joint: expected one with a coordinate, as a hinge has, got number {joint}")
+        rows = self.coordinates
+        _, _, rate, value = joint_rows(states, rows.ends[which], rows.geometry[which])
+        return float(value[0]), float(rate[0])
+
+    def with_drive(self, joint: int, drive: Drive) -> "Articulation":
+        """The same with another drive in a joint, by number; ValueError for one that has none."""
+        which = np.flatnonzero((self.force_joint == joint) & (self.law[:, 6] != 0.0))
+        if not isinstance(drive, Drive):
+            raise TypeError(f"drive: expected a Drive, got {type(drive).__name__}")
+        if not len(which):
+            raise ValueError("joint: expected one that has a drive from the start, got one without")
+        law, largest = self.law.copy(), self.largest.copy()
+        law[which], largest[which] = _law_of(drive), drive.limit
+        return replace(self, law=law, largest=largest, _systems={})
+
+    def moved_by(self, joint: int) -> list[int]:
+        """The bodies of a joint, by number, that can move."""
+        which = np.flatnonzero(self.coordinate_joint == joint)
+        return [body for body in self.coordinates.ends[which, :2].ravel().tolist() if body >= 0]
+
+    def spring_energy(self, states: Array) -> float:
+        """Energy [J] of all springs in joints, at states (n, 13) of all bodies."""
+        _, _, _, value = joint_rows(states, self.forces.ends, self.forces.geometry)
+        stretch = np.where(self.law[:, 6] == 0.0, value - self.law[:, 2], 0.0)
+        return float(0.5 * (self.law[:, 1] * stretch * stretch).sum())
+
+    def system_at(self, model: "Model", bodies: NDArray[np.int64], states: Array) -> System:
+        """What moves these movable bodies, with states (m, 13); drives are at their largest force where they
+        ask for more."""
+        system, largest = self._system(model, bodies)
+        if not np.isfinite(largest).any():
+            return system
+        asked = _asked(system, states)
+        beyond = np.abs(asked) >= largest
+        law = system.force_law.copy()
+        law[beyond, 5] = np.sign(asked[beyond])
+        law[beyond, 0] = law[beyond, 5] * largest[beyond]
+        return system._replace(force_law=law)
+
+    def drives_change(self, model: "Model", bodies: NDArray[np.int64], system: System, states: Array) -> bool:
+        """Whether drives that were as in `system` come to their largest force, or ask for less again."""
+        intended, largest = self._system(model, bodies)
+        limited = np.isfinite(largest)
+        if not limited.any():
+            return False
+        asked, full, most = _asked(intended, states)[limited], system.force_law[limited, 5], largest[limited]
+        begins = (full == 0.0) & (np.abs(asked) > (1.0 + DRIVE_MARGIN) * most)
+        ends = (full != 0.0) & (full * asked < (1.0 - DRIVE_MARGIN) * most)
+        return bool((begins | ends).any())
+
+    def _system(self, model: "Model", bodies: NDArray[np.int64]) -> tuple[System, Array]:
+        """What moves these bodies, and the largest force of each row along which forces act."""
+        key = tuple(bodies.tolist())
+        if key not in self._systems:
+            if len(self._systems) >= _SYSTEMS_KEPT:
+                self._systems.clear()
+            local = _numbering(model, bodies)
+            _, joint_ends, joint_geometry = self.held.among(local)
+            acting, force_ends, force_geometry = self.forces.among(local)
+            inertias = np.concatenate(
+                [
+                    array[bodies].reshape(-1, 9)
+                    for array in (model.inverse_mass, model.inertia, model.inverse_inertia)
+                ],
+                axis=1,
+            )
+            system = System(
+                *(inertias, model.gravity, joint_ends, joint_geometry, force_ends, force_geometry),
+                self.law[acting],
+                model.drag[bodies],
+            )
+            self._systems[key] = system, self.largest[acting]
+        return self._systems[key]
+
+    def barred(self, model: "Model", bodies: NDArray[np.int64], states: Array) -> Array:
+        """Orthonormal impulses (r, 6 m), times the inverse mass, with which joints bar motions of these bodies."""
+        system, _ = self._system(model, bodies)
+        return np.asarray(contact_kernels.barred(states[bodies], system)[1])
+
+    def pull(self, model: "Model", bodies: NDArray[np.int64], states: Array) -> Array:
+        """Generalized accelerations (6 m,) of these bodies without contact."""
+        system, width = self.system_at(model, bodies, states[bodies]), 6 * len(bodies)
+        return np.asarray(
+            contact_kernels.free_motion(states[bodies], system, np.zeros(width), np.zeros((0, width)))[0]
+        )
+
+    def limit_rows(
+        self, model: "Model", bodies: NDArray[np.int64], states: Array, which: Any
+    ) -> tuple[Array, Array, Array]:
+        """Of limits, by number: derivatives (k, 6 m) of their rates by velocities of bodies, rates and gaps."""
+        rows = Rows(self.limits.ends[which], self.limits.geometry[which])
+        J, _, rate, gap = joint_rows(states[bodies], rows.numbered(_numbering(model, bodies)), rows.geometry)
+        return J, rate, gap
+
+    def limits_among(
+        self, model: "Model", bodies: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
+        """Numbers of the limits among these bodies, and the ends, numbered in their order, and geometry of each."""
+        return self.limits.among(_numbering(model, bodies))
+
+
+def _numbering(model: "Model", bodies: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(n,) the place of each body among these, -1 for others."""
+    local = np.full(model.count, -1, dtype=np.int64)
+    local[bodies] = np.arange(len(bodies))
+    return local
+
+
+def _asked(system: System, states: Array) -> Array:
+    """Forces along rows, without regard to the largest."""
+    _, _, rate, value = joint_rows(states, system.force_ends, system.force_geometry)
+    law = system.force_law
+    return np.asarray(law[:, 0] + law[:, 1] * (law[:, 2] - value) + law[:, 3] * (law[:, 4] - rate))
+
+
+def _law_of(drive: Drive) -> list[float]:
+    return [drive.effort, drive.stiffness, drive.target, drive.damping, drive.rate, 0.0, 1.0]
+
+
+def _groups(scene: Scene) -> tuple[tuple[NDArray[np.int64], ...], NDArray[np.int64]]:
+    """Movable bodies connected by joints, that have drag, or that forces of the user couple."""
+    movable = [k for k, body in enumerate(scene.bodies) if not body.fixed]
+    parent = dict(zip(movable, movable, strict=True))
+
+    def root(body: int) -> int:
+        while parent[body] != body:
+            body = parent[body]
+        return body
+
+    driven = {k for k in movable if scene.drag[k].any()} if movable else set()
+    if scene.force_functions:
+        driven.update(movable)
+        for body in movable[1:]:
+            parent[root(body)] = root(movable[0])
+    for joint in scene.joints:
+        ends = [body for body in (joint.base, joint.body) if body in parent]
+        driven.update(ends)
+        if len(ends) == 2:
+            parent[root(ends[0])] = root(ends[1])
+    members: dict[int, list[int]] = {}
+    for body in sorted(driven):
+        members.setdefault(root(body), []).append(body)
+    groups = tuple(np.array(group, dtype=np.int64) for group in members.values())
+    group_of = np.full(len(scene), -1, dtype=np.int64)
+    for number, group in enumerate(groups):
+        group_of[group] = number
+    return groups, group_of

@@ -1,0 +1,36 @@
+"""A law as plain words and numbers in a recording, from which it is made again without executing anything."""
+
+import json
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from ...impact_laws import ImpactLaw, law_by_name, law_names
+
+
+def law_description(law: ImpactLaw) -> str:
+    """JSON of the parameters of one of carom's laws; an empty text for another law."""
+    if law.name not in law_names() or type(law_by_name(law.name)) is not type(law) or not is_dataclass(law):
+        return ""
+    return json.dumps({field.name: getattr(law, field.name) for field in fields(law)}, default=_plain)
+
+
+def described_law(name: str, description: str) -> ImpactLaw | None:
+    """The law of that name with these parameters, None where carom knows no such law.
+
+    ValueError where the description is not one of it.
+    """
+    if name not in law_names() or not description:
+        return None
+    try:
+        parameters = json.loads(description)
+        return law_by_name(
+            name,
+            **{key: tuple(value) if isinstance(value, list) else value for key, value in parameters.items()},
+        )
+    except (TypeError, AttributeError, ValueError) as error:
+        raise ValueError(f"law: {description!r} does not describe {name} ({error})") from None
+
+
+def _plain(value: Any) -> Any:
+    """A number or array of numpy as JSON knows it."""
+    return value.tolist()
