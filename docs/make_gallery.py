@@ -14,7 +14,7 @@ import carom
 from carom.demos import demo_by_name, load_dropped_mesh, shipped_mesh
 from carom.impact_laws import invariant_directions, law_by_name, slip_curve
 from carom.viewer.figures import Ray, hodograph
-from carom.viewer.pictures import draw_replay
+from carom.viewer.pictures import draw_replay, render_strip
 from carom.viewer.replay import Replay
 from carom.viewer.show import make_runs
 
@@ -228,6 +228,14 @@ def mesh_pile() -> None:
     save("mesh_pile", replay)
 
 
+def spinning_egg() -> None:
+    """Six moments of an egg that stands up."""
+    demo = demo_by_name("spinning-egg")
+    run = carom.Simulator(demo.scene(), law_by_name(demo.law)).run(demo.duration)
+    page = render_strip(run, FOLDER / "gallery_spinning_egg.png", size=(SIZE[0] // 3, SIZE[1] // 2))
+    save_picture("spinning_egg", np.asarray(Image.open(page).convert("RGB")))
+
+
 def pile() -> None:
     """Three hundred stones at rest in the corner of two walls."""
     run = demo_by_name("pile").run(progress=True)
@@ -261,6 +269,7 @@ PICTURES = {
         billiard_break,
         icosahedron,
         newtons_cradle,
+        spinning_egg,
         mesh_pile,
         pile,
     )
