@@ -51,7 +51,7 @@ class FreeDominoes:
     """
 
     name: ClassVar[str] = "free-dominoes"
-    summary: ClassVar[str] = "free dominoes with friction fall, slip, stick and come to rest on each other"
+    summary: ClassVar[str] = "free dominoes fall, slip, stick and rest on each other"
     law: ClassVar[str] = "anitescu-potra"
     duration: ClassVar[float] = 3.0
 
