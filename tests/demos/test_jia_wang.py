@@ -92,6 +92,7 @@ def test_kinds_of_demos():
         "jia-wang-table",
         "painleve-map",
         "painleve-rod",
+        "pile",
         "ramone-outcomes",
         "six-mass-body",
         "trex",
