@@ -1,4 +1,4 @@
-"""Make the pictures of docs/gallery.md: `python docs/make_gallery.py [NAME...]`, without a display."""
+"""Make pictures of gallery.md and window.md, without a display: `python docs/make_gallery.py [NAME...]`."""
 
 import sys
 from dataclasses import dataclass, field
@@ -247,15 +247,52 @@ def pile() -> None:
     save("pile", replay)
 
 
-def save(name: str, replay: Replay) -> None:
+def window_impact() -> None:
+    """Half-way through the break, for the page of the window."""
+    demo = demo_by_name("rack-break")
+    replay = Replay(make_runs(carom.Simulator(demo.scene(), law_by_name(demo.law)).run(0.6)))
+    replay.timeline.next_impact()
+    replay.arrive()
+    replay.step_inside(-14)
+    replay.shown.velocities = True
+    replay.look_at_impact()
+    replay.orbit(0.0, 0.5)
+    save("impact", replay, "viewer")
+
+
+def window_outcomes() -> None:
+    """A tumbling block under three laws, for the page of the window."""
+    material = carom.Material(friction=0.5, restitution=0.3)
+    scene = carom.Scene()
+    scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True, material=material, name="floor"))
+    scene.add(
+        carom.Body(
+            carom.Box((0.4, 0.2, 0.2)),
+            density=1000.0,
+            position=(0, 0, 0.4),
+            orientation=(np.cos(0.2), 0, np.sin(0.2), 0),
+            velocity=(1.5, 0, -1.0),
+            angular_velocity=(0, 2.0, 0),
+            material=material,
+            name="block",
+        )
+    )
+    laws = (carom.AnitescuPotra(), carom.SequentialReflection(), carom.StrongeCoulomb())
+    runs = [carom.Simulator(scene, law).run(0.8) for law in laws]
+    replay = Replay(make_runs(runs, [type(law).__name__ for law in laws]))
+    replay.seek(0.45)
+    save("outcomes", replay, "viewer")
+
+
+def save(name: str, replay: Replay, page: str = "gallery") -> None:
     """Write what a window shows of a replay, with few shades."""
-    save_picture(name, draw_replay(replay, SIZE, unit=UNIT))
+    save_picture(name, draw_replay(replay, SIZE, unit=UNIT), page)
 
 
-def save_picture(name: str, pixels: np.ndarray) -> None:
+def save_picture(name: str, pixels: np.ndarray, page: str = "gallery") -> None:
     """Write pixels (height, width, 3), with few shades."""
     image = Image.fromarray(pixels // STEP * STEP)
-    path = FOLDER / f"gallery_{name}.png"
+    path = FOLDER / f"{page}_{name}.png"
     image.save(path, optimize=True)
     print(f"{path.name}: {path.stat().st_size / 1000:.0f} kB", flush=True)
 
@@ -272,6 +309,8 @@ PICTURES = {
         spinning_egg,
         mesh_pile,
         pile,
+        window_impact,
+        window_outcomes,
     )
 }
 
