@@ -25,7 +25,7 @@ def joints_check(trajectory: Trajectory) -> Check:
     model = trajectory.model
     worst = 0.0
     for t in even_times(trajectory):
-        rate, value = model.articulation.violations(model, trajectory.sample(t).packed())
+        rate, value = model.articulation.violations(trajectory.sample(t).packed())
         worst = max(worst, float(np.abs(rate).max()), float(np.abs(value).max()))
     return Check("off the joints [m, rad, m/s, rad/s]", worst, JOINTS)
 

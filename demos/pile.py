@@ -13,13 +13,11 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
-from scipy.spatial import KDTree
 
 from ..bodies import Body, Box, ConvexMesh, HalfSpace, Material, Scene, Shape
 from ..impact_laws import MaximumDissipation
 from ..progress import ProgressBar
 from ..simulator import RunStatus, Trajectory
-from ..simulator.collision.pairs import overlap
 from .demo import Check, Table
 from .drop import load_dropped_mesh, shipped_mesh
 from .time_steps import Step, TimeSteps
@@ -153,17 +151,6 @@ def slope(trajectory: Trajectory) -> float:
     return math.degrees(math.atan2(2.0 * float(mass @ place[:, 2]), float(mass @ np.hypot(*place[:, :2].T))))
 
 
-def overlap_at_the_end(trajectory: Trajectory) -> float:
-    """Deepest overlap [m] of two bodies, measured by the engine's collision on the shapes without skins."""
-    model, state = trajectory.model, trajectory.sample(trajectory.end_time)
-    packed = state.packed()
-    stones = np.flatnonzero(model.movable)
-    close = KDTree(state.position[stones]).query_pairs(2.0 * float(model.size[stones].max()))
-    pairs = [(int(stones[i]), int(stones[j])) for i, j in close]
-    pairs += [(int(i), int(plane)) for i in stones for plane in np.flatnonzero(~model.movable)]
-    return max(overlap(model, pair, packed) for pair in pairs)
-
-
 class Pile:
     """Stones of many shapes, a loose quarter of a cone, are let go in the corner of two walls and come to rest."""
 
@@ -241,7 +228,7 @@ class Pile:
             Check(
                 "deepest overlap at any step, in radii", -min(step.gap for step in steps) / RADIUS, DEEPEST
             ),
-            Check("overlap at the end, by the engine [m]", overlap_at_the_end(trajectory), 0.0),
+            Check("overlap at the end, by the engine [m]", trajectory.overlap_at(trajectory.end_time), 0.0),
             Check("residual of the law at any step", max(step.residual for step in steps), LARGEST_RESIDUAL),
             Check(
                 "residual in the last 0.25 s, median", float(np.median([s.residual for s in last])), TOLERANCE

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from . import relaxation_kernels, slack_kernels
+from . import relaxation_kernels
 from .contact_network import ContactNetwork
 from .law import generator_of
 from .tolerances import RELAXATION_GAIN
@@ -43,9 +43,8 @@ class NetworkRelaxation:
         relaxation_kernels.contact_blocks(bodies, jacobian, network.inverse_mass, blocks, response)
         frames = np.empty((count, 10))
         relaxation_kernels.contact_frames(blocks, friction, frames)
-        system = (bodies, jacobian, response, blocks, friction, frames, rule)
-        self._colours = (starts, *system, 1.0)
-        self._slack = (*system, network.slack[self.order]) if network.slack.any() else None
+        slack = network.slack[self.order]
+        self._system = (starts, bodies, jacobian, response, blocks, friction, frames, rule, slack)
 
     def unsorted(self, x: Array) -> Array:
         """Impulses in the order of the network's contacts."""
@@ -55,18 +54,13 @@ class NetworkRelaxation:
 
     def sweep(self, x: Array, sweeps: int, tolerance: float) -> int:
         """Update x in place until its largest change in a sweep, relative, is within tolerance; sweeps made."""
-        return int(self._relaxed(x, True, sweeps, tolerance)[0])
+        velocity = self.network.velocity_after(self.unsorted(x))  # without the drift of many small updates
+        return int(relaxation_kernels.relax_colours(*self._system, x, velocity, True, sweeps, tolerance)[0])
 
     def residual(self, x: Array) -> float:
         """Largest distance of an impulse from its one-contact solution, relative to the largest impulse."""
-        return float(self._relaxed(x, False, 1, 0.0)[1])
-
-    def _relaxed(self, x: Array, apply: bool, sweeps: int, tolerance: float) -> tuple[int, float]:
-        """Sweeps made and the last relative change; in parallel where there is no slack."""
-        velocity = self.network.velocity_after(self.unsorted(x))  # without the drift of many small updates
-        if self._slack is not None:
-            return slack_kernels.relax_with_slack(*self._slack, x, velocity, apply, sweeps, tolerance)
-        return relaxation_kernels.relax_colours(*self._colours, x, velocity, apply, sweeps, tolerance)
+        velocity = self.network.velocity_after(self.unsorted(x))
+        return float(relaxation_kernels.relax_colours(*self._system, x, velocity, False, 1, 0.0)[1])
 
 
 class DenseRelaxation:

@@ -394,9 +394,12 @@ def contact_blocks(bodies, jacobian, inverse_mass, blocks, response):
 
 @kernel()
 def relax_contact(
-    c, bodies, jacobian, response, blocks, friction, frames, rule, omega, x, velocity, apply, b, old, new
+    c, bodies, jacobian, response, blocks, friction, frames, rule, slack, x, velocity, apply, b, old, new
 ):
-    """One update of contact c in velocity space; returns (square of the distance to its solution, of its size)."""
+    """One update of contact c in velocity space; returns (square of the distance to its solution, of its size).
+
+    It may go on approaching at its `slack` (nc,).
+    """
     for r in range(3):
         free = 0.0
         for side in range(2):
@@ -406,6 +409,7 @@ def relax_contact(
                     free += jacobian[c, side, r, j] * velocity[body, j]
         old[r] = x[c, r]
         b[r] = -free
+    b[0] -= slack[c]
     block = blocks[c]
     for r in range(3):
         b[r] += block[r, 0] * old[0] + block[r, 1] * old[1] + block[r, 2] * old[2]
@@ -421,10 +425,6 @@ def relax_contact(
         distance += (new[r] - old[r]) ** 2
         length += max(new[r] * new[r], old[r] * old[r])
     if apply:
-        if omega != 1.0:
-            for r in range(3):
-                new[r] = old[r] + omega * (new[r] - old[r])
-            within_cone(new, friction[c], 3)
         for side in range(2):
             body = bodies[c, side]
             if body >= 0:
@@ -440,7 +440,7 @@ def relax_contact(
 
 @kernel()
 def relax_range(
-    first, last, bodies, jacobian, response, blocks, friction, frames, rule, omega, x, velocity, apply
+    first, last, bodies, jacobian, response, blocks, friction, frames, rule, slack, x, velocity, apply
 ):  # fmt: skip
     """Update contacts first..last - 1 in turn; returns the largest squares of `relax_contact`."""
     b = np.empty(3)
@@ -458,7 +458,7 @@ def relax_range(
             friction,
             frames,
             rule,
-            omega,
+            slack,
             x,
             velocity,
             apply,
@@ -481,7 +481,7 @@ def relax_colours(
     friction,
     frames,
     rule,
-    omega,
+    slack,
     x,
     velocity,
     apply,
@@ -505,7 +505,7 @@ def relax_colours(
             count = starts[colour + 1] - first
             if count < 256:
                 distance, length = relax_range(
-                    first, first + count, bodies, jacobian, response, blocks, friction, frames, rule, omega, x,
+                    first, first + count, bodies, jacobian, response, blocks, friction, frames, rule, slack, x,
                     velocity, apply,
                 )  # fmt: skip
                 far = max(far, distance)
@@ -524,7 +524,7 @@ def relax_colours(
                     friction,
                     frames,
                     rule,
-                    omega,
+                    slack,
                     x,
                     velocity,
                     apply,

@@ -35,6 +35,23 @@ def cross(ax, ay, az, bx, by, bz):
     return ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
 
 
+@kernel(forceinline=True)
+def ellipsoid_height(semi_axes, mx, my, mz):
+    """How far an ellipsoid reaches along a body direction, times the direction's length [m]."""
+    ax, ay, az = semi_axes[0] * mx, semi_axes[1] * my, semi_axes[2] * mz
+    return np.sqrt(ax * ax + ay * ay + az * az)
+
+
+@kernel(forceinline=True)
+def ellipsoid_lowest(semi_axes, mx, my, mz):
+    """Point of an ellipsoid that lies lowest along a body direction, from its middle; zero where there is none."""
+    height = ellipsoid_height(semi_axes, mx, my, mz)
+    if height == 0.0:
+        return 0.0, 0.0, 0.0
+    ax, ay, az = semi_axes[0], semi_axes[1], semi_axes[2]
+    return -ax * ax * mx / height, -ay * ay * my / height, -az * az * mz / height
+
+
 @kernel()
 def dot(ax, ay, az, bx, by, bz):
     """Scalar product, by components."""

@@ -103,7 +103,7 @@ class _Replay:
         self._go(before)
         if len(self._simulator.trajectory.events) == self._done:
             self._simulator.time = event.time
-            self._simulator._add_event(Event(event.time, event.kind, event.contacts, None, None, event.note))
+            self._simulator._note(event.note)
 
     def _set_state(self, event: Event) -> None:
         """A state that was set begins a piece of every body."""

@@ -160,12 +160,12 @@ class Simulator:
     def _set_packed(self, packed: Array) -> None:
         """Go on from these packed states (n, 13)."""
         self._begin(packed, f"at t = {self.time:g} s")
-        self._note_change(STATE_SET)
+        self._note(STATE_SET)
         self._settle_all()
         self._tell_recorder()
 
-    def _note_change(self, note: str) -> None:
-        """An event at which a user changes the run."""
+    def _note(self, note: str) -> None:
+        """An event of the user's."""
         self._add_event(Event(self.time, EventKind.USER, ContactPatch.empty(), None, None, note))
 
     def _tell_recorder(self) -> None:
@@ -259,7 +259,7 @@ class Simulator:
         number = self.model.scene.joint_index(joint)
         articulation = self.model.articulation.with_drive(number, drive)
         self.model = replace(self.model, articulation=articulation)
-        self._note_change(drive_note(self.model.scene.joints[number].name, drive))
+        self._note(drive_note(self.model.scene.joints[number].name, drive))
         self._settle(set(articulation.moved_by(number)))
         self._tell_recorder()
 
@@ -416,7 +416,7 @@ class Simulator:
         for crossing in crossings:
             self.time = crossing.time
             name = crossing.event.name
-            self._add_event(Event(self.time, EventKind.USER, ContactPatch.empty(), None, None, name))
+            self._note(name)
             if crossing.event.terminal:
                 self._fail(RunStatus.STOPPED, f"event {name!r} at t = {self.time!r} s")
         return bool(crossings)
@@ -573,7 +573,7 @@ class Simulator:
         slow = math.inf
         remaining = 0.0
         limits = patch.feature[:, 0] == Feature.LIMIT
-        for pair in sorted({(int(a), int(b)) for a, b in patch.bodies[~limits]}):
+        for pair in sorted(_pairs_in(patch.chosen(~limits))):
             chosen = (patch.bodies == pair).all(axis=1) & ~limits
             before = float(approach[chosen].max())
             if before <= APPROACH_SPEED:

@@ -34,7 +34,7 @@ def refuse_overlap(motions: Motions, predictions: Predictions, when: str) -> Non
 def refuse_loose_joints(model: Model, states: Array, when: str) -> None:
     """ValueError, which says `when`, where bodies are not as joints want them, or move as these do not allow."""
     scene, articulation = model.scene, model.articulation
-    rate, value = articulation.violations(model, states)
+    rate, value = articulation.violations(states)
     for off, unit, word in ((value, "m or rad", "are"), (rate, "m/s or rad/s", "move")):
         if np.abs(off).max(initial=0.0) > JOINT_START:
             row = int(np.abs(off).argmax())

@@ -2,7 +2,7 @@
 
 A shape is hull(points) + disk + ball, sums of sets: `points` in body axes, a disk about the body's z axis and a
 ball, either of which may have radius zero (`CollisionShape`). Its lowest point along a direction needs nothing
-else, so one code serves spheres, capsules, cylinders and polytopes.
+else, so one code serves spheres, capsules, cylinders and polytopes. Over half-spaces an ellipsoid may be added.
 
 A *frame* is an array (18,): rotation body to world by rows, position [m], velocity [m/s], angular velocity
 [rad/s], all in world axes. An *axis* is a unit vector from the second shape to the first, as three numbers.
@@ -16,7 +16,7 @@ stationary points of the disks), which are exact at any gap.
 import numpy as np
 
 from ...compiled import kernel
-from ..kernels import TERMS, evaluate_piece, first_root
+from ..kernels import TERMS, cross, ellipsoid_height, ellipsoid_lowest, evaluate_piece, first_root
 from ..tolerances import APPROACH_SPEED, CONTACT_GAP, PENETRATION, TOUCH_GAP
 
 POINT, EDGE, FACE, RIM = 0, 1, 2, 3  # as in event.Feature
@@ -103,33 +103,10 @@ def to_world(frame, x, y, z):
 
 
 @kernel(forceinline=True)
-def cross(ax, ay, az, bx, by, bz):
-    """Vector product, by components."""
-    return ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
-
-
-@kernel(forceinline=True)
 def normalised(x, y, z):
     """Unit vector along (x, y, z), which is not zero."""
     length = np.sqrt(x * x + y * y + z * z)
     return x / length, y / length, z / length
-
-
-@kernel(forceinline=True)
-def ellipsoid_height(semi_axes, mx, my, mz):
-    """How far an ellipsoid reaches along a body direction, times the direction's length [m]."""
-    ax, ay, az = semi_axes[0] * mx, semi_axes[1] * my, semi_axes[2] * mz
-    return np.sqrt(ax * ax + ay * ay + az * az)
-
-
-@kernel(forceinline=True)
-def ellipsoid_lowest(semi_axes, mx, my, mz):
-    """Point of an ellipsoid that lies lowest along a body direction, from its middle; zero where there is none."""
-    height = ellipsoid_height(semi_axes, mx, my, mz)
-    if height == 0.0:
-        return 0.0, 0.0, 0.0
-    ax, ay, az = semi_axes[0], semi_axes[1], semi_axes[2]
-    return -ax * ax * mx / height, -ay * ay * my / height, -az * az * mz / height
 
 
 @kernel()

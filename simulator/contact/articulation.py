@@ -188,7 +188,7 @@ class Articulation:
         bodies = np.array(sorted(body for body in ends if body >= 0), dtype=np.int64)
         return bodies, 1.0 if kind == RowKind.ROTATION else float(model.size[bodies].max())
 
-    def violations(self, model: "Model", states: Array) -> tuple[Array, Array]:
+    def violations(self, states: Array) -> tuple[Array, Array]:
         """Rates and values of all rows that joints hold at zero."""
         _, _, rate, value = joint_rows(states, self.held.ends, self.held.geometry)
         return rate, value

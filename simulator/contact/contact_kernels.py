@@ -25,7 +25,15 @@ from numpy.typing import NDArray
 
 from ...compiled import kernel
 from ...impact_laws.lcp_kernels import eliminate
-from ..kernels import cross, dot, rotation_matrix, turned, turned_back
+from ..kernels import (
+    cross,
+    dot,
+    ellipsoid_height,
+    ellipsoid_lowest,
+    rotation_matrix,
+    turned,
+    turned_back,
+)
 from ..tolerances import FORCE_MARGIN, FORCE_RANK, IMMOBILE, SLIP_SPEED, STOPPED
 from .joint_kernels import in_basis, joint_basis, joint_row, joint_rows
 
@@ -175,15 +183,16 @@ def ellipsoid_foot(R, semi_axes, nx, ny, nz, wx, wy, wz):
     wx, wy, wz = turned_back(R, wx, wy, wz)
     rx, ry, rz = cross(mx, my, mz, wx, wy, wz)
     ax, ay, az = semi_axes[0] ** 2, semi_axes[1] ** 2, semi_axes[2] ** 2
-    height = np.sqrt(ax * mx * mx + ay * my * my + az * mz * mz)
-    rate = (ax * mx * rx + ay * my * ry + az * mz * rz) / height
-    px, py, pz = turned(R, -ax * mx / height, -ay * my / height, -az * mz / height)
+    height = ellipsoid_height(semi_axes, mx, my, mz)
+    px, py, pz = ellipsoid_lowest(semi_axes, mx, my, mz)
+    growth = -(px * rx + py * ry + pz * rz) / height  # rate of the height, by the height
     vx, vy, vz = turned(
         R,
-        -ax * (rx - mx * rate / height) / height,
-        -ay * (ry - my * rate / height) / height,
-        -az * (rz - mz * rate / height) / height,
+        -ax * rx / height - growth * px,
+        -ay * ry / height - growth * py,
+        -az * rz / height - growth * pz,
     )
+    px, py, pz = turned(R, px, py, pz)
     return px, py, pz, vx, vy, vz
 
 

@@ -276,10 +276,20 @@ class Trajectory:
         times = np.unique(
             np.concatenate([np.linspace(self.start_time, self.end_time, samples), self.event_times])
         )
-        pairs = np.array(collision_pairs(self.model), dtype=np.int64).reshape(-1, 2)
+        pairs = self._collision_pairs()
         if looks is not None and len(times) * len(pairs) > looks:
             count = max(2, looks // len(pairs))
             times = times[np.linspace(0, len(times) - 1, count).astype(int)]
+        return self._deepest_overlap(times, pairs)
+
+    def overlap_at(self, t: Any) -> float:
+        """Deepest overlap [m] of any pair at time(s) `t` [s], 0 where none overlaps."""
+        return self._deepest_overlap(np.atleast_1d(np.asarray(t, dtype=float)), self._collision_pairs())
+
+    def _collision_pairs(self) -> NDArray[np.int64]:
+        return np.array(collision_pairs(self.model), dtype=np.int64).reshape(-1, 2)
+
+    def _deepest_overlap(self, times: Array, pairs: NDArray[np.int64]) -> float:
         one, other = pairs.T
         reach = self.model.size[one] + self.model.size[other]
         reach[[self.model.planes[body] is not None for body in other]] = np.inf

@@ -26,7 +26,7 @@ def violation(trajectory, samples=60):
     """Largest violation of any joint, of position and of velocity, over a run."""
     model = trajectory.model
     times = np.linspace(trajectory.start_time, trajectory.end_time, samples)
-    found = [model.articulation.violations(model, trajectory.sample(t).packed()) for t in times]
+    found = [model.articulation.violations(trajectory.sample(t).packed()) for t in times]
     return max(np.abs(value).max() for _, value in found), max(np.abs(rate).max() for rate, _ in found)
 
 
