@@ -41,6 +41,10 @@ Larger: round bodies that leave an edge sink into the face beside it. Smaller: d
 SAME_NORMAL = 1e-6
 """[length of the difference] Normals this close at one place are one contact."""
 
+APPROACH = 1e-10
+"""[of the scene's speed] Slower approach at touch is rounding of a velocity that the law set to zero, not an impact.
+Larger: slow impacts are lost. Smaller: rounding brings impacts without end."""
+
 APPROACH_SPEED = 1e-10
 """[m/s] Slower approach at touch is rounding of a velocity that the law set to zero, not an impact."""
 
@@ -49,6 +53,9 @@ SAME_INSTANT = 1e-12
 
 OVERLAP = 1e-9
 """[m per m of size] Overlap refused in an initial configuration."""
+
+LASTING = 1e-9
+"""[of the scene's speed] Touching points that separate slower than this are candidates for lasting contact."""
 
 LASTING_SPEED = 1e-9
 """[m/s] Touching points that separate or slip slower than this are candidates for lasting contact."""
@@ -170,3 +177,58 @@ VARIATIONAL_SAME_TIME = 1e-12
 
 VARIATIONAL_SAME_FRACTION = 1e-9
 """[step_size] A run longer than whole steps by less than this has a longer last step instead of one more."""
+
+
+# -- lasting contact ---------------------------------------------------------------------------------------
+
+MICRO_STEP = 1e-8
+"""[of the scene's duration] First step by which contact modes are found. Larger: modes are entered with its error.
+Smaller: changes of velocity over it lose digits."""
+
+SURE_SLIP = 1e3
+"""[of what the largest acceleration stops within a micro-step] Slip faster than this does not stop within it, and its
+friction has a known direction. Smaller: stops are missed. Larger: friction cones are solved for nothing."""
+
+FORCE_ACCURACY, FORCES_FOUND = 1e-11, 1e-6
+"""[of the largest acceleration] What the force problem is solved to, and what is accepted where it gets no further."""
+
+FORCE_SHARE = 1e-10
+"""[of the largest contact force] Contacts that press less do not press."""
+
+MODE_RATE = 1e-7
+"""[of the largest acceleration] Contacts that open, or slip, at the end of a micro-step with less than this over its
+length do not."""
+
+SLOW_SLIP = 1e-5
+"""[of the scene's speed] Slip slower than this keeps the direction of its friction."""
+
+SAME_MOTION = 1e-8
+"""[of the largest acceleration] Forces that change accelerations by less are as good as others."""
+
+ON_CONE = 1e-4
+"""[of the friction that a contact can bear] So near its cone a sticking contact is at its edge."""
+
+REST, REST_PULL = 1e-8, 1e-6
+"""[of the scene's speed, and of the largest acceleration without contact] Below both a body is at rest."""
+
+MODE_ACCURACY = 1e-13
+"""[of the largest acceleration] Acceleration of held contacts and joints that counts as none."""
+
+PRESSES_AGAIN = 1e-6
+"""[of the largest contact force] A contact that others keep closed has this much force before its mode is asked again."""
+
+DRIFT = 1e-14
+"""[of the scene's length and speed] Drift of what is held closed that is left as it is."""
+
+BOUNCE_WAY = 2e-9
+"""[of the size] Once approach times interval of bounces stays below this, bodies stay within CONTACT_GAP of each other,
+and the rest of infinitely many bounces is summed. Larger: leaves a visible jump. Smaller: only adds impacts."""
+
+BOUNCE_SPEED = 1e-3
+"""[of the scene's speed] Faster impacts do not end so, however often they follow: what they take is felt."""
+
+SAME_RATIO = 1e-3
+"""[relative] Intervals of bounces that shrink by ratios this near shrink by one ratio."""
+
+FIRST_STEP = 0.05
+"""[of the scene's duration] First step of an island's motion that is tried."""

@@ -17,7 +17,7 @@ from ...bodies import Ellipsoid
 from .. import kernels
 from ..event import ContactPatch, Feature
 from ..state import Array, Model
-from ..tolerances import CONTACT_GAP, SAME_NORMAL, SAME_PLACE
+from ..tolerances import APPROACH_SPEED, CONTACT_GAP, SAME_NORMAL, SAME_PLACE
 from . import convex_kernels, cylinder_pairs, mesh_kernels, mesh_pairs
 from .collision_shape import CollisionShape
 
@@ -122,7 +122,8 @@ def half_space_impact(
     plane = model.planes[b]
     assert plane is not None
     return convex_kernels.half_space_impact(
-        _shape(model, a), coefficients, span, bounds, ignored, *plane, pair_size(model, pair)
+        *(_shape(model, a), coefficients, 0.0, span, bounds, ignored),
+        *(*plane, pair_size(model, pair), APPROACH_SPEED),
     )
 
 
@@ -161,12 +162,13 @@ def pair_impact(
             and convex_kernels.pair_separation(first, here[0], second, here[1], size)[1] > CONTACT_GAP * size
         ):
             return convex_kernels.pair_impact(
-                first, pieces[0], bounds[0], second, pieces[1], bounds[1], *ages, span, size
+                first, pieces[0], bounds[0], second, pieces[1], bounds[1], *ages, span, size, APPROACH_SPEED
             )
     surfaces = model.surface(a), model.surface(b)
     known = mesh_pairs.known_contacts(*surfaces, here, CONTACT_GAP * size, size)
     return mesh_kernels.mesh_impact(
-        surfaces[0], pieces[0], bounds[0], ages[0], surfaces[1], pieces[1], bounds[1], ages[1], span, size, known,
+        surfaces[0], pieces[0], bounds[0], ages[0], surfaces[1], pieces[1], bounds[1], ages[1], span, size,
+        APPROACH_SPEED, known,
         np.zeros((0, 4), dtype=np.int64) if held is None else held,
     )  # fmt: skip
 

@@ -327,7 +327,8 @@ def _groups(scene: Scene) -> tuple[tuple[NDArray[np.int64], ...], NDArray[np.int
             body = parent[body]
         return body
 
-    driven = {k for k in movable if scene.drag[k].any()} if movable else set()
+    drag = scene.drag.any(axis=1)
+    driven = {k for k in movable if drag[k]}
     if scene.force_functions:
         driven.update(movable)
         for body in movable[1:]:
