@@ -141,7 +141,7 @@ ACCUMULATION_IMPACTS = 4
 SERIES_ACCURACY = 1e-17
 """[relative] Last Taylor term of free rotation kept over one piece. Larger loses energy digits."""
 
-COLLOCATION_ACCURACY = 1e-13
+STEP_ACCURACY = 1e-13
 """[relative] Change of the Picard iteration and, ten times it, size of the last Chebyshev terms at which a step of
 motion in contact is accepted, unless the user's `Integrator` says otherwise.
 Larger lets held contacts drift, smaller cannot be met in double precision."""

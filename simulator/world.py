@@ -6,8 +6,8 @@ said where the kernels read them, in ``engine/tables_kernels.py``.
 
 import ctypes
 import math
-import weakref
-from typing import Any
+from typing import Any, ClassVar
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,12 @@ from ..bodies import Cylinder, Ellipsoid, HalfSpace, Material, Mesh, Sphere
 from ..bodies.joints import RowKind
 from ..bodies.material import combine
 from .engine import pairs_kernels, tables_kernels
+from .engine.flight_kernels import states_at
 from .engine.tables_kernels import HEADER, NUMBER, SCENE_TABLES, STILL, TABLES
 from .kernels import TERMS
 from .scales import Scales
-from .state import Model
+from .state import Array, Model
+from .tolerances import APPROACH
 
 _GROW = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 _FEW_BODIES = 24  # that are quicker to check all than to sort into cells
@@ -32,19 +34,30 @@ _ENDLESS = 1 << 62
 class World:
     """Tables of a run, by name as attributes, and their addresses for the kernels.
 
+    model : the scene that it is of
     header : the one record of numbers that are not in tables, see ``tables_kernels.HEADER``
     address : what every kernel takes
+    failure : what a part in Python raised
+    touched : of pairs with triangle meshes, what their contacts hold together, see `python_parts`
     """
 
-    def __init__(self, tables: dict[str, NDArray[Any]], header: NDArray[Any]):
+    _alive: ClassVar[WeakValueDictionary[int, "World"]] = WeakValueDictionary()
+
+    def __init__(self, model: Model, tables: dict[str, NDArray[Any]], header: NDArray[Any]):
+        self.model = model
         self._tables = tables
         self._header = header
-        grow = weakref.WeakMethod(self._grow)
-        self._callback = _GROW(lambda world, table, rows: _grown(grow, table, rows))
-        header["grow"] = ctypes.cast(self._callback, ctypes.c_void_p).value
         self.failure: BaseException | None = None
+        self.touched: dict[tuple[int, int], Any] = {}
+        header["grow"] = ctypes.cast(_grown, ctypes.c_void_p).value
         for name in TABLES:
             self._attach(name)
+        self._alive[self.address] = self
+
+    @classmethod
+    def at(cls, address: int) -> "World":
+        """The world whose header lies at an address."""
+        return cls._alive[address]
 
     @property
     def header(self) -> Any:
@@ -62,12 +75,36 @@ class World:
             return tables[name][: int(self._header[0][f"{name}_count"])]
         raise AttributeError(f"{type(self).__name__} has no table {name!r}")
 
+    def table(self, name: str, count: int) -> NDArray[Any]:
+        """The first rows of a table, whose count of rows in use stands elsewhere."""
+        return self._tables[name][:count]
+
+    @property
+    def slow_speed(self) -> float:
+        """Approach slower than this [m/s] is no impact, see `kinds_kernels.slow_speed`."""
+        return float(APPROACH * self.header["speed"])
+
+    def states_at(self, time: float, bodies: Any = None) -> Array:
+        """Packed states (n, 13) at a time [s] within the present pieces, or those of these bodies alone."""
+        count = self.model.count
+        which = np.arange(count) if bodies is None else np.array(bodies, dtype=np.int64)
+        out = np.empty((count, 13)) if bodies is None else np.zeros((count, 13))
+        states_at(self.address, which, time, out)
+        return out
+
+    def asked_states(self, count: int) -> Array:
+        """The packed states (m, 13) of the bodies that are shown, about which a part is asked."""
+        kept = (ctypes.c_double * (13 * count)).from_address(int(self.header["asked_state"]))
+        return np.ctypeslib.as_array(kept).reshape(count, 13)
+
     def copy(self) -> "World":
         """An independent world at the same instant; what the scene fixes is shared."""
         tables = {
             name: table if name in SCENE_TABLES else table.copy() for name, table in self._tables.items()
         }
-        return World(tables, self._header.copy())
+        copied = World(self.model, tables, self._header.copy())
+        copied.touched = dict(self.touched)
+        return copied
 
     def reserve(self, name: str, rows: int) -> None:
         """Make room for so many rows of a table."""
@@ -105,8 +142,9 @@ class World:
             index[k] = row
 
     @classmethod
-    def of_model(cls, model: Model) -> "World":
-        """The world of a scene, every body where it starts and none in motion yet."""
+    def of_model(cls, model: Model, states: Array | None = None, time: float = 0.0) -> "World":
+        """The world of a scene, every body where it starts, or in these packed states (n, 13), and none in motion
+        yet."""
         n = model.count
         tables: dict[str, NDArray[Any]] = {
             name: np.zeros((16, *row), dtype=kind) for name, (kind, row) in TABLES.items()
@@ -117,10 +155,11 @@ class World:
         levels = _fill_levels(tables, header)
         tables["motions"] = np.zeros(n, dtype=tables_kernels.MOTION)
         motions = tables["motions"]
-        motions["state"] = model.initial_states()
+        motions["state"] = model.initial_states() if states is None else states
         motions["end"] = math.inf
         motions["kind"] = STILL
         motions["rests"] = 1
+        motions["start"] = time
         motions["slot"] = motions["island"] = -1
         motions["stalled_at"] = -math.inf
         tables["places"] = np.zeros(n * levels, dtype=tables_kernels.PLACE)
@@ -140,18 +179,17 @@ class World:
         motions["bound"] = tables["bodies"]["joined"] >= 0
         scales = Scales.of(model, motions["state"])
         header["length"], header["speed"], header["duration"] = scales.length, scales.speed, scales.duration
-        header["last_time"] = math.inf
+        header["time"] = time
         header["log_limit"] = header["event_limit"] = header["turn_limit"] = _ENDLESS
         header["logs"] = 1
         header["accuracy"], header["longest_step"] = 1e-13, math.inf
         header["longest_micro_step"] = 1e-4 * scales.duration
-        return cls(tables, header)
+        return cls(model, tables, header)
 
 
-def _grown(grow: "weakref.WeakMethod[Any]", table: int, rows: int) -> int:
-    method = grow()
-    if method is not None:
-        method(table, rows)
+@_GROW
+def _grown(address: int, table: int, rows: int) -> int:
+    World.at(address)._grow(table, rows)
     return 0
 
 

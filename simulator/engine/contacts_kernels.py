@@ -123,6 +123,20 @@ def set_along(c, side, x, y, z):
 
 
 @kernel()
+def add_contacts(world, i, j, pair, point, normal, gap, feature, index, along, radius):
+    """New contacts of bodies i and j (the second) in the chain of their pair: rows as in `ContactPatch`."""
+    last = -1
+    for k in range(gap.size):
+        last = add_contact(
+            world, i, j, pair, last, point[k, 0], point[k, 1], point[k, 2], normal[k, 0], normal[k, 1],
+            normal[k, 2], gap[k], feature[k, 0], feature[k, 1], index[k, 0], index[k, 1], radius[k, 0],
+            radius[k, 1],
+        )  # fmt: skip
+        for side in range(2):
+            set_along(contacts(world)[last], side, along[k, side, 0], along[k, side, 1], along[k, side, 2])
+
+
+@kernel()
 def carry_over(world, pair, before):
     """Let new contacts of a pair take modes and forces of those that it had (a chain of rows), which are dropped."""
     table = contacts(world)

@@ -17,14 +17,14 @@ Of a point on a face or a point, only the first 14 are read.
 import numpy as np
 
 from ...compiled import kernel
-from ..contact.contact_kernels import closest_points, ellipsoid_foot, nearest_on_curve
-from ..kernels import cross, dot, turned
+from ..kernels import cross, dot, ellipsoid_height, ellipsoid_lowest, turned, turned_back
 
 FACE_CURVE, POINT_CURVE, LINE, CIRCLE, ELLIPSOID_CURVE = 0, 1, 2, 3, 4
 LIMIT_KIND = 16
 FRAME, ARM_P, ARM_F, VELOCITY, RATE, GAP = 0, 9, 12, 15, 18, 21
 """Places in a row of what `touch_curves` fills."""
 CURVE_ROW = 22
+ALTERNATIONS, NEWTON_STEPS = 3, 20
 
 
 @kernel()
@@ -140,3 +140,109 @@ def touch_curves(kind, g, RP, p, RF, f, row):
         row, nx, ny, nz, tx, ty, tz, qx, qy, qz, ax, ay, az, bx, by, bz, g[3], mx, my, mz, hx, hy, hz,
         rx, ry, rz, vx, vy, vz, wx, wy, wz, ox, oy, oz, ex, ey, ez, distance - g[3] - g[13],
     )  # fmt: skip
+
+
+@kernel()
+def nearest_on_curve(curve, px, py, pz, dx, dy, dz, size, x, y, z):
+    """Nearest to (x, y, z) on a curve: its place, the curve's unit tangent and curvature vector there.
+
+    The curve is a point p, a line through p along d or a circle of radius `size` around p with axis d.
+    """
+    if curve == POINT_CURVE:
+        return px, py, pz, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    bx, by, bz = x - px, y - py, z - pz
+    along = dot(bx, by, bz, dx, dy, dz)
+    if curve == LINE:
+        return px + along * dx, py + along * dy, pz + along * dz, dx, dy, dz, 0.0, 0.0, 0.0
+    bx, by, bz = bx - along * dx, by - along * dy, bz - along * dz
+    length = np.sqrt(dot(bx, by, bz, bx, by, bz))
+    bx, by, bz = bx / length, by / length, bz / length
+    tx, ty, tz = cross(dx, dy, dz, bx, by, bz)
+    k = -1.0 / size
+    return px + size * bx, py + size * by, pz + size * bz, tx, ty, tz, k * bx, k * by, k * bz
+
+
+@kernel()
+def closest_points(
+    kind, crossing, px, py, pz, dx, dy, dz, size_p, fx, fy, fz, ex, ey, ez, size_f,
+    bx, by, bz, vx, vy, vz, wx, wy, wz,
+):  # fmt: skip
+    """Contact of two curves: place on P and its rate, normal and its rate, distance along the normal.
+
+    P has place p and direction d, F place f and direction e, each from the center of its body; that of P is b
+    from that of F. Rates, v of b and the angular velocity w of P are those seen from F. Projections from
+    curve to curve come near the closest points, Newton's method makes them exact, and its matrix gives their
+    velocities along the curves.
+    """
+    curve_p, curve_f = kind // 4 + 1, kind % 4
+    qx, qy, qz = fx - bx, fy - by, fz - bz
+    rx, ry, rz = fx, fy, fz
+    tx = ty = tz = kx = ky = kz = sx = sy = sz = lx = ly = lz = 0.0
+    gx = gy = gz = m11 = m12 = m22 = det = 0.0
+    near = False
+    for iteration in range(ALTERNATIONS + NEWTON_STEPS):
+        qx, qy, qz, tx, ty, tz, kx, ky, kz = nearest_on_curve(
+            curve_p, px, py, pz, dx, dy, dz, size_p, qx, qy, qz
+        )
+        if iteration < ALTERNATIONS:
+            rx, ry, rz = bx + qx, by + qy, bz + qz
+        rx, ry, rz, sx, sy, sz, lx, ly, lz = nearest_on_curve(
+            curve_f, fx, fy, fz, ex, ey, ez, size_f, rx, ry, rz
+        )
+        if iteration < ALTERNATIONS:
+            qx, qy, qz = rx - bx, ry - by, rz - bz
+            continue
+        gx, gy, gz = bx + qx - rx, by + qy - ry, bz + qz - rz
+        m11 = 1.0 + dot(kx, ky, kz, gx, gy, gz)
+        m12 = -dot(tx, ty, tz, sx, sy, sz)
+        m22 = dot(lx, ly, lz, gx, gy, gz) - 1.0
+        det = m11 * m22 + m12 * m12
+        if near:
+            break
+        i, j = dot(tx, ty, tz, gx, gy, gz), dot(sx, sy, sz, gx, gy, gz)
+        i, j = (m12 * j - m22 * i) / det, -(m11 * j + m12 * i) / det
+        near = abs(i) + abs(j) <= 1e-8 * (size_p + size_f) or size_p + size_f == 0.0
+        qx, qy, qz = qx + i * tx, qy + i * ty, qz + i * tz
+        rx, ry, rz = rx + j * sx, ry + j * sy, rz + j * sz
+    # rates of P's place and tangent: first as the body carries them, then by the way i along the curve
+    ax, ay, az = cross(wx, wy, wz, qx, qy, qz)
+    ux, uy, uz = cross(wx, wy, wz, tx, ty, tz)
+    vx, vy, vz = vx + ax, vy + ay, vz + az
+    i = dot(ux, uy, uz, gx, gy, gz) + dot(tx, ty, tz, vx, vy, vz)
+    j = dot(sx, sy, sz, vx, vy, vz)
+    i, j = (m12 * j - m22 * i) / det, -(m11 * j + m12 * i) / det
+    ax, ay, az = ax + i * tx, ay + i * ty, az + i * tz
+    if crossing == 0.0:
+        nx, ny, nz = gx, gy, gz
+        vx, vy, vz = vx + i * tx - j * sx, vy + i * ty - j * sy, vz + i * tz - j * sz
+    else:
+        nx, ny, nz = cross(crossing * tx, crossing * ty, crossing * tz, sx, sy, sz)
+        ux, uy, uz = cross(ux + i * kx, uy + i * ky, uz + i * kz, sx, sy, sz)
+        vx, vy, vz = cross(tx, ty, tz, j * lx, j * ly, j * lz)
+        vx, vy, vz = crossing * (ux + vx), crossing * (uy + vy), crossing * (uz + vz)
+    length = np.sqrt(dot(nx, ny, nz, nx, ny, nz))
+    nx, ny, nz = nx / length, ny / length, nz / length
+    i = dot(nx, ny, nz, vx, vy, vz)
+    vx, vy, vz = (vx - i * nx) / length, (vy - i * ny) / length, (vz - i * nz) / length
+    return qx, qy, qz, ax, ay, az, nx, ny, nz, vx, vy, vz, dot(nx, ny, nz, gx, gy, gz)
+
+
+@kernel()
+def ellipsoid_foot(R, semi_axes, nx, ny, nz, wx, wy, wz):
+    """Lowest point p = -A² m / |A m| of an ellipsoid along the normal, m in body axes, from its center, and the
+    velocity at which it moves over the ellipsoid where that turns at w against the normal; both in world axes."""
+    mx, my, mz = turned_back(R, nx, ny, nz)
+    wx, wy, wz = turned_back(R, wx, wy, wz)
+    rx, ry, rz = cross(mx, my, mz, wx, wy, wz)
+    ax, ay, az = semi_axes[0] ** 2, semi_axes[1] ** 2, semi_axes[2] ** 2
+    height = ellipsoid_height(semi_axes, mx, my, mz)
+    px, py, pz = ellipsoid_lowest(semi_axes, mx, my, mz)
+    growth = -(px * rx + py * ry + pz * rz) / height  # rate of the height, by the height
+    vx, vy, vz = turned(
+        R,
+        -ax * rx / height - growth * px,
+        -ay * ry / height - growth * py,
+        -az * rz / height - growth * pz,
+    )
+    px, py, pz = turned(R, px, py, pz)
+    return px, py, pz, vx, vy, vz

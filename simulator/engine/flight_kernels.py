@@ -77,6 +77,13 @@ def state_at(world, body, time, out):
 
 
 @kernel()
+def states_at(world, which, time, out):
+    """Fill the rows of `out` (n, 13) of some bodies with their packed states at `time` [s] within their pieces."""
+    for body in which:
+        state_at(world, body, time, out[body])
+
+
+@kernel()
 def place_at(world, body, time, out):
     """Fill out (6,) with position and velocity of a body at `time` [s]."""
     m = motions(world)[body]

@@ -20,7 +20,7 @@ from ..collision.convex_kernels import (
 from ..collision.held_kernels import held_impact
 from ..kernels import first_root, rotation_matrix, vector, wholes
 from ..tolerances import APPROACH, CONTACT_GAP, PENETRATION, TOUCH_GAP
-from .contacts_kernels import EDGE, ELLIPSOID, FACE, POINT, RIM, add_contact, set_along
+from .contacts_kernels import EDGE, ELLIPSOID, FACE, POINT, RIM, add_contact, add_contacts, set_along
 from .flight_kernels import place_at, state_at
 from .pairs_kernels import inside_row, is_second, pair_row, size_of
 from .shapes_kernels import bounds_of, piece_of, shape_of
@@ -327,15 +327,7 @@ def touch_hulls(world, i, j):
     if count == 0:
         return 0
     pair = pair_row(world, a, b)
-    last = -1
-    for k in range(count):
-        last = add_contact(
-            world, a, b, pair, last, point[k, 0], point[k, 1], point[k, 2], normal[k, 0], normal[k, 1],
-            normal[k, 2], gap[k], feature[k, 0], feature[k, 1], index[k, 0], index[k, 1], radius[k, 0],
-            radius[k, 1],
-        )  # fmt: skip
-        for side in range(2):
-            set_along(contacts(world)[last], side, along[k, side, 0], along[k, side, 1], along[k, side, 2])
+    add_contacts(world, a, b, pair, point, normal, gap, feature, index, along, radius)
     return count
 
 

@@ -13,6 +13,7 @@ from ...impact_laws.relaxation_kernels import relax_and_judge
 from ...impact_laws.stronge_kernels import RECORD_FULL, RESTITUTION_ENDS, resolve_contacts
 from ...impact_laws.tolerances import APPROACH
 from ..kernels import matrix, vector, wholes, zeros
+from .shapes_kernels import float_numbers
 from .strike_kernels import problem_matrix, problem_part
 from .tables_kernels import NUMBER, STAGE, contacts, found, header, reserve, stages
 
@@ -108,9 +109,10 @@ def law_reflection(world, i, j):
     if ended == TOO_MANY and sequence.size < w.law_limit:
         return NEEDS_PYTHON
     reserve(world, _STAGES, made)
+    numbers = float_numbers(w.stages, 0, made)
     for k in range(made):  # impulses as `SequentialReflection` sums them
         contact = sequence[k]
-        stages(world)[k, 0] = contact
+        numbers[k] = contact
         approach = before[contact]
         step = -2.0 * approach / N[contact, contact]
         impulse[dim * contact] += step
@@ -149,7 +151,8 @@ def law_dissipation(world, i, j):
     impulse = zeros(dim * count)
     reserve(world, _STAGES, 1)
     w.stages_count, w.stage_width = 1, 2
-    stages(world)[0, 0] = stages(world)[0, 1] = 0.0
+    numbers = float_numbers(w.stages, 0, 2)
+    numbers[0] = numbers[1] = 0.0
     least = np.inf
     for k in range(count):
         least = min(least, u[dim * k])
@@ -161,6 +164,6 @@ def law_dissipation(world, i, j):
         if not residual <= w.law_accuracy:
             w.stages_count = 0
             return NEEDS_PYTHON
-        stages(world)[0, 0], stages(world)[0, 1] = residual, sweeps
+        numbers[0], numbers[1] = residual, sweeps
     set_impulses(world, impulse)
     return RESOLVED

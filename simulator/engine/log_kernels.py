@@ -1,6 +1,7 @@
 """What a run leaves behind: pieces of motion, events and their contacts, as rows that are only added."""
 
 from ...compiled import kernel
+from .shapes_kernels import float_numbers
 from .tables_kernels import (
     CHANNELS,
     DEGREE,
@@ -21,7 +22,6 @@ from .tables_kernels import (
     pieces,
     reserve,
     stage_log,
-    stages,
     works,
 )
 
@@ -114,7 +114,7 @@ def log_event(world, kind, note):
     e = events(world)[w.events_count]
     e.time, e.kind, e.note, e.status = w.time, kind, note, w.law_code
     e.pieces, e.contacts, e.stages, e.width, e.text, e.energy_change, e.until = (
-        w.begun, w.found_count, 0, 0, 0, 0.0, w.accumulated_at
+        w.begun, w.found_count, 0, 0, w.text, 0.0, w.accumulated_at
     )
     table, kept = contacts(world), event_contacts(world)
     for k in range(w.found_count):
@@ -134,13 +134,11 @@ def log_event(world, kind, note):
         e.energy_change, e.stages, e.steps = w.energy_change, w.stages_count, w.law_steps
         e.width = w.stage_width
         reserve(world, _STAGE_LOG, w.stage_log_count + w.stages_count * e.width)
-        k = w.stage_log_count
-        for row in range(w.stages_count):
-            for i in range(e.width):
-                stage_log(world)[k] = stages(world)[row, i]
-                k += 1
-        w.stage_log_count = k
-
+        numbers, kept = float_numbers(w.stages, 0, w.stages_count * e.width), stage_log(world)
+        for k in range(numbers.size):
+            kept[w.stage_log_count + k] = numbers[k]
+        w.stage_log_count += numbers.size
+    w.text = 0
 
 
 @kernel()

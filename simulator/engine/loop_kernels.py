@@ -4,12 +4,14 @@
 be written, an event that somebody waits for, a failure. It leaves the world consistent and is called again.
 """
 
+import numpy as np
+
 from ...compiled import call, kernel
 from ..kernels import wholes
 from ..movers.ends_kernels import FAILS, LEAVES, MICRO, NOTHING, OPENS, REACHES_LIMIT, SLIPS, STOPS
-from ..tolerances import LASTING, MICRO_STEP
+from ..tolerances import CONTACT_GAP, LASTING, MICRO_STEP
 from .bounces_kernels import mark_closing, note_bounces
-from .cells_kernels import change_cell, settle_in
+from .cells_kernels import change_cell, list_others, settle_in
 from .flight_kernels import bring, fly
 from .gather_kernels import begin_event, drop_open, gather, join, place_found, show_place
 from .kinds_kernels import slow_speed
@@ -27,8 +29,8 @@ from .log_kernels import (
     log_piece,
     log_work,
 )
-from .meetings_kernels import look_at, plan, search
-from .pairs_kernels import inside_row
+from .meetings_kernels import earliest_meeting, look_at, plan, search
+from .pairs_kernels import collide, inside_row, pair_row, size_of
 from .queue_kernels import (
     BOUND,
     CELL,
@@ -43,7 +45,7 @@ from .queue_kernels import (
     enter_settling,
 )
 from .sensors_kernels import is_sensor, look_inside, notice
-from .strike_kernels import apply_impulses, judge_impulses, largest_approach, pose_problem
+from .strike_kernels import VERDICT, apply_impulses, judge_impulses, largest_approach, pose_problem
 from .tables_kernels import (
     BALLISTIC,
     HELD,
@@ -71,7 +73,7 @@ JAMMED = 20  # no forces in the cones: the law is asked for velocities from whic
 
 JAMS_IN_A_ROW = 20
 MOST_AT_ONCE = 256  # meetings of one instant that are looked at together
-_FOUND = NUMBER["found"]
+_FOUND, _MEMBERS = NUMBER["found"], NUMBER["members"]
 STALLS = 200  # pieces that a body may begin at one instant
 
 
@@ -96,7 +98,8 @@ def advance(world):
             return LOG_FULL
         drop_void(world)
         if w.queue_count == 0 or queue(world)[0].time > w.until:
-            w.time = max(w.time, min(w.until, w.last_time))
+            if w.until < np.inf:
+                w.time = max(w.time, w.until)
             return REACHED
         due = queue(world)[0]
         what, first, second = due.what, due.first, due.second
@@ -131,6 +134,13 @@ def advance(world):
             return why
         if w.waits_for and w.happened > happened:
             return TOLD
+
+
+@kernel()
+def next_due(world):
+    """When something is due next [s]: until then all motion is known."""
+    drop_void(world)
+    return queue(world)[0].time if header(world).queue_count > 0 else np.inf
 
 
 @kernel()
@@ -246,7 +256,7 @@ def strike(world):
     note, w.asked = w.asked, 0
     verdict = judge_impulses(world)
     if w.law_code == 0 and verdict != 0:
-        w.law_code = 100 + verdict
+        w.law_code = VERDICT + verdict
     if note == IN_CONTACT and (w.law_code != 0 or not any_impulse(world)):
         return HOLD_FAILED
     note_bounces(world)
@@ -417,12 +427,45 @@ def start(world):
     """Put all bodies into their cells; those that can move are to be settled now."""
     w = header(world)
     for body in range(w.bodies_count):
-        m = motions(world)[body]
-        m.start = w.time
+        motions(world)[body].start = w.time
         settle_in(world, body)
         log_piece(world, body)
     for body in range(w.bodies_count):
-        if bodies(world)[body].movable:
-            w.moving += motions(world)[body].rests
-            motions(world)[body].rests = 0
-            enter_settling(world, w.time, body)
+        wake(world, body)
+
+
+@kernel()
+def wake(world, body):
+    """Let a body be settled anew, now, if it can move."""
+    w, m = header(world), motions(world)[body]
+    if bodies(world)[body].movable:
+        w.moving += m.rests
+        m.rests = 0
+        enter_settling(world, w.time, body)
+
+
+@kernel()
+def close_pairs(world):
+    """List pairs of bodies that can meet and whose bounding spheres touch now as numbers 2 k and 2 k + 1 of the table
+    of members; how many."""
+    w = header(world)
+    count = 0
+    for body in range(w.bodies_count):
+        near = list_others(world, body) if bodies(world)[body].level >= 0 else 0
+        for k in range(near):
+            other = others(world)[k]
+            if not collide(world, body, other) or (body > other and bodies(world)[other].level >= 0):
+                continue
+            gap, _ = earliest_meeting(world, body, other, w.time)
+            if gap > CONTACT_GAP * size_of(world, body, other):
+                continue
+            reserve(world, _MEMBERS, 2 * count + 2)
+            members(world)[2 * count], members(world)[2 * count + 1] = body, other
+            count += 1
+    return count
+
+
+@kernel()
+def begin_inside(world, i, j):
+    """A sensor and a body overlap at the start."""
+    pairs(world)[pair_row(world, i, j)].inside = 1

@@ -87,3 +87,13 @@ def bounds_of(world, body):
         bounds[i] = m.acceleration[i] if m.kind != STILL else 0.0
     bounds[3], bounds[4] = m.deviation, m.turning
     return bounds
+
+
+@kernel()
+def copy_piece(world, body, C, bounds):
+    """Fill C (13, TERMS) and bounds (5,) with those of a body's piece."""
+    piece = piece_of(world, body)
+    for i in range(13):
+        for k in range(TERMS):
+            C[i, k] = piece[i, k]
+    bounds[:] = bounds_of(world, body)

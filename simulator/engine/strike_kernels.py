@@ -29,6 +29,7 @@ from .tables_kernels import (
 )
 
 _NUMBERS = NUMBER["numbers"]
+VERDICT = 100  # added to what `judge` found, where the law itself saw no failure
 
 
 @kernel()

@@ -391,12 +391,12 @@ HEADER = np.dtype(
         ("begun", WHOLE),  # pieces since the start
         ("logs", WHOLE),  # whether what happens is noted
         ("asked", WHOLE),  # whether Python was asked to resolve it
+        ("text", WHOLE),  # bytes of what it has to say of it
         ("waits_for", WHOLE),
         ("stops_at_rest", WHOLE),
         ("log_limit", WHOLE),
         ("event_limit", WHOLE),
         ("turn_limit", WHOLE),
-        ("last_time", FLOAT),
         ("failed_first", WHOLE),
         ("failed_second", WHOLE),
         ("span", FLOAT),  # argument, and answer, of searches
@@ -434,6 +434,9 @@ HEADER = np.dtype(
         ("joined_members", WHOLE),
         ("asked_state", WHOLE),  # address of the states that places and forces are asked about
         ("asked_time", FLOAT),
+        ("asked_place", FLOAT, VECTOR),  # on a mesh, in its axes
+        ("asked_normal", FLOAT, VECTOR),
+        ("room", FLOAT),  # answer: see `features_kernels`
         ("looks", WHOLE),
         ("failed", WHOLE),  # whether a function in Python failed
         # parameters of the law
@@ -451,6 +454,7 @@ HEADER = np.dtype(
         ("joints", WHOLE),
         ("forces", WHOLE),
         ("functions", WHOLE),  # forces that are given in Python
+        ("room_part", WHOLE),
         ("search", WHOLE, (PAIR_KINDS,)),
         ("touch", WHOLE, (PAIR_KINDS,)),
         ("gap", WHOLE, (PAIR_KINDS,)),

@@ -7,13 +7,14 @@ normal that belong to another feature. Below zero its pair has to be looked at a
 
 import numpy as np
 
-from ...compiled import kernel
-from ..engine.contacts_kernels import EDGE, FACE, POINT
-from ..engine.pairs_kernels import BALL, HULL, size_of
+from ...compiled import call, kernel
+from ..engine.contacts_kernels import EDGE, FACE, POINT, RIM
+from ..engine.pairs_kernels import BALL, HULL, MESHES, ROUND, ROUND_MESH, kind_of, size_of
 from ..engine.shapes_kernels import shape_of
 from ..engine.tables_kernels import (
     bodies,
     contacts,
+    header,
     local_contacts,
     local_ends,
     local_placed,
@@ -88,33 +89,31 @@ def room_at_point(shape, p, nx, ny, nz, size):
 @kernel()
 def room_of(world, c):
     """Room [m] of contact c of the island that is open, where it is placed."""
-    o, row, ends = contacts(world)[local_contacts(world)[c]], local_placed(world)[c], local_ends(world)[c]
+    o = contacts(world)[local_contacts(world)[c]]
     if o.pair < 0 or bodies(world)[o.second].level < 0:
         return np.inf
     size = size_of(world, o.first, o.second)
     slack = STAY * CONTACT_GAP * size
     room = np.inf
+    met = kind_of(world, o.first, o.second)
+    of_meshes = met == MESHES or met == ROUND_MESH
     place = vector(3)
     for side in range(2):
         body = o.first if side == 0 else o.second
         kind = bodies(world)[body].shape_class
+        feature, number = o.feature[side], o.index[side]
+        if of_meshes and kind != ROUND:
+            room = min(room, room_on_mesh(world, c, side))
+            continue
         if kind != HULL and kind != BALL:
             continue
-        feature, number = o.feature[side], o.index[side]
         if number < 0 or (feature == POINT and o.radius[0] + o.radius[1] == 0.0):
             continue
         shape = shape_of(world, body)
         if shape.points.shape[0] == 1:
             continue
-        k, sign = ends[side], 1.0 if side == 0 else -1.0
-        nx, ny, nz = -sign * row[0], -sign * row[1], -sign * row[2]  # outward
-        for i in range(3):
-            place[i] = row[9 + 3 * side + i] - shape.radius * (nx if i == 0 else (ny if i == 1 else nz))
-        if k >= 0:
-            x, y, z = turned_back(local_turn(world)[k], place[0], place[1], place[2])
-            nx, ny, nz = turned_back(local_turn(world)[k], nx, ny, nz)
-        else:
-            x, y, z, nx, ny, nz = into_fixed(world, body, place, nx, ny, nz)
+        nx, ny, nz = outward_place(world, c, side, shape.radius, place)
+        x, y, z = place[0], place[1], place[2]
         rounded = o.radius[0] + o.radius[1] > 0.0
         if feature == FACE:
             room = min(room, room_on_face(shape, number, x, y, z))
@@ -124,6 +123,37 @@ def room_of(world, c):
         elif feature == POINT and rounded:
             room = min(room, room_at_point(shape, number, nx, ny, nz, size))
     return room + slack
+
+
+@kernel()
+def outward_place(world, c, side, radius, place):
+    """Fill place (3,) with where contact c is on the features of a side, `radius` below its surface, and return the
+    outward normal there; both in the axes of its body."""
+    o, row = contacts(world)[local_contacts(world)[c]], local_placed(world)[c]
+    k, sign = local_ends(world)[c, side], 1.0 if side == 0 else -1.0
+    nx, ny, nz = -sign * row[0], -sign * row[1], -sign * row[2]
+    for i in range(3):
+        place[i] = row[9 + 3 * side + i] - radius * (nx if i == 0 else (ny if i == 1 else nz))
+    if k >= 0:
+        x, y, z = turned_back(local_turn(world)[k], place[0], place[1], place[2])
+        nx, ny, nz = turned_back(local_turn(world)[k], nx, ny, nz)
+    else:
+        x, y, z, nx, ny, nz = into_fixed(world, o.first if side == 0 else o.second, place, nx, ny, nz)
+    place[0], place[1], place[2] = x, y, z
+    return nx, ny, nz
+
+
+@kernel()
+def room_on_mesh(world, c, side):
+    """Room [m] of contact c on the features of triangles of one side; Python looks it up."""
+    w, o = header(world), contacts(world)[local_contacts(world)[c]]
+    place = vector(3)
+    nx, ny, nz = outward_place(world, c, side, o.radius[side] if o.feature[side] != RIM else 0.0, place)
+    w.asked_normal[0], w.asked_normal[1], w.asked_normal[2] = nx, ny, nz
+    for i in range(3):
+        w.asked_place[i] = place[i]
+    call(w.room_part, world, c, side)
+    return w.room
 
 
 @kernel()

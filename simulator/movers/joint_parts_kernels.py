@@ -7,7 +7,7 @@ user; what they are asked is the first number that they are called with.
 import numpy as np
 
 from ...compiled import call, kernel, part, rows_at
-from ..contact.joint_kernels import ROTATION, joint_row
+from .joint_kernels import ROTATION, joint_row
 from ..engine.contacts_kernels import LIMIT as LIMIT_FEATURE
 from ..engine.contacts_kernels import add_contact, drop_contacts
 from ..engine.curves_kernels import LIMIT_KIND

@@ -8,6 +8,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from ...bodies import FileFormatError
 from ...impact_laws import ImpactOutcome, ImpactProblem
 from ..collision.pairs import contact_jacobian, moving_bodies
 from ..engine.log_kernels import ACCUMULATES, IMPACT, IN_CONTACT
@@ -15,6 +16,7 @@ from ..event import ContactPatch, Event, EventKind
 from ..laws import outcome_of_record, outcome_of_text
 from ..state import State
 from .log import Log
+from .stored_table import damaged
 
 if TYPE_CHECKING:
     from .trajectory import Trajectory
@@ -57,7 +59,17 @@ class EventLog:
         return ContactPatch.of_rows(self._log.numbers_of_event("event_contacts", number))
 
     def resolution(self, number: int) -> tuple[ImpactProblem, ImpactOutcome] | None:
-        """What a law was asked and answered, None where it was not asked."""
+        """What a law was asked and answered, None where it was not asked; FileFormatError where a file is damaged."""
+        try:
+            return self._resolution(number)
+        except FileFormatError:
+            raise
+        except (KeyError, IndexError, ValueError, TypeError) as error:
+            if self._trajectory.source is None:
+                raise
+            raise damaged(self._trajectory.source, error) from error
+
+    def _resolution(self, number: int) -> tuple[ImpactProblem, ImpactOutcome] | None:
         row = self._row(number)
         if int(row["kind"]) != IMPACT:
             return None

@@ -1,5 +1,7 @@
 """What a run leaves behind: pieces of exact motion for each body, and the events between them."""
 
+import copy
+import json
 from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
@@ -10,6 +12,7 @@ from numpy.typing import NDArray
 
 from ...bodies import Scene
 from ..collision.pairs import collision_pairs, overlap
+from ..engine.tables_kernels import SERIES, STILL
 from ..event import Event
 from ..state import Array, Model, State
 from .events import EventLog, Events, kind_names
@@ -108,6 +111,7 @@ class Trajectory:
         self.seed = seed
         self.model = model or Model.of_scene(scene)
         self.log = Log.empty()
+        self.source: Path | None = None  # the file that it was read from
         self._events = EventLog(self)
         self._impacts: tuple[int, ImpactRecords] | None = None
         self.start_time = 0.0
@@ -138,6 +142,31 @@ class Trajectory:
         if self._impacts is None or self._impacts[0] != len(self._events):
             self._impacts = len(self._events), ImpactRecords.of_log(self.log)
         return self._impacts[1]
+
+    def add_note(self, time: float, kind: int, note: str, pieces: int) -> None:
+        """Note an event without contacts at a time [s], before which so many pieces had begun."""
+        text = json.dumps({"note": note}).encode()
+        row = np.zeros(1, dtype=self.log.events.dtype)
+        row["time"], row["kind"], row["pieces"], row["text"] = time, kind, pieces, len(text)
+        self.log.add("events", row)
+        self.log.add("texts", np.frombuffer(text, dtype="u1"))
+        self.end_time = max(self.end_time, time)
+
+    def add_flight(self, body: int, start: float, state: Array, acceleration: Array) -> None:
+        """Note that a body flies on from a packed state (13,) at a time [s], under an acceleration (3,) [m/s^2]."""
+        row = np.zeros(1, dtype=self.log.pieces.dtype)
+        row["body"], row["start"] = body, start
+        row["kind"] = SERIES if self.model.movable[body] else STILL
+        row["state"], row["acceleration"] = state, acceleration
+        self.log.add("pieces", row)
+
+    def copy(self) -> "Trajectory":
+        """The same run so far, which may go on otherwise; rows that are there are shared."""
+        copied = copy.copy(self)
+        copied.log = Log.joined([(self.log, None)])
+        copied._events, copied._impacts = EventLog(copied), None
+        copied.remarks = list(self.remarks)
+        return copied
 
     @property
     def motions(self) -> list[BodyMotion]:

@@ -1,22 +1,17 @@
-"""Which features lasting contact keeps together, and how long they stay within their extents.
-
-The motion of a contact mode knows points, lines and planes without ends. A corner that slides off its face or an
-edge that slides past the end of another is noticed here, so that contacts are looked for anew.
-"""
+"""Which features of triangle meshes lasting contact keeps together: they are not looked for as impacts."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..collision import mesh_pairs
-from ..collision.mesh_kernels import BESIDE, EDGES, POINT_A, POINT_B
-from ..collision.pairs import Pair, contact_patch, pair_size
 from ..event import ContactPatch
 from ..state import Array, Model
-from ..tolerances import CONTACT_GAP, HELD_DEPTH, HELD_PLACE
+from ..tolerances import CONTACT_GAP, HELD_PLACE
+from . import mesh_pairs
+from .mesh_kernels import BESIDE, EDGES, POINT_A, POINT_B
+from .pairs import Pair, pair_size
 
 _SHIELDED = 1  # in the last column of a pair of features
-_STAY = 2.0  # times CONTACT_GAP: features this far apart or beyond their ends are no longer held
 
 
 def held_features(model: Model, patch: ContactPatch, states: Array) -> NDArray[np.int64] | None:
@@ -40,27 +35,6 @@ def held_features(model: Model, patch: ContactPatch, states: Array) -> NDArray[n
             *(_beside(model, pair, row) for row in held),
         ]
     )
-
-
-def features_at(model: Model, pair: Pair, states: Array, held: NDArray[np.int64] | None) -> frozenset:
-    """What tells whether a pair still touches with the same features: those held that do, or all that touch."""
-    a, b = pair
-    within = _STAY * CONTACT_GAP * pair_size(model, pair)
-    if held is None:
-        patch = contact_patch(model, [pair], states, _STAY * CONTACT_GAP)
-        return frozenset(
-            (*feature, *number)
-            for feature, number in zip(patch.feature.tolist(), patch.feature_index.tolist(), strict=True)
-        )
-    rows = mesh_pairs.surface_contacts(model.surface(a), model.surface(b), states[[a, b]], within)
-    kinds = {tuple(row[:3]) for row in held.tolist() if row[0] < BESIDE and row[3] != _SHIELDED}
-    # an edge or a corner of a triangle is another feature than the triangle itself
-    touching = {(*(int(n) for n in row[:3]), (int(row[3]) + 2) // 3) for row in rows}
-    # a round body that leaves an edge for the face beside it would sink into that
-    deep = {
-        (-1, *(int(n) for n in row[1:3]), 0) for row in rows if row[10] < -HELD_DEPTH * pair_size(model, pair)
-    }
-    return frozenset(row for row in touching if row[:3] in kinds) | deep
 
 
 def _around(model: Model, pair: Pair, places: Array, states: Array) -> NDArray[np.int64]:
@@ -111,42 +85,3 @@ def _has_features(model: Model, a: int, b: int) -> bool:
         shape for shape in (model.shapes[a], model.shapes[b]) if shape is not None and shape.disk == 0.0
     ]
     return len(shapes) == 2 and any(len(shape.points) > 1 for shape in shapes)
-
-
-def features_stay(
-    model: Model,
-    held: dict[Pair, NDArray[np.int64] | None],
-    states: Array,
-    bodies: NDArray[np.int64],
-    coefficients: Array,
-    packed: Array,
-    span: float,
-) -> float:
-    """How long, at most `span` [s], all features that lasting contact holds together stay so.
-
-    held : features by pair; states : (n, 13), of bodies that do not move with these
-    bodies, coefficients, packed : what moves, its step (m, 13, TERMS), and its states at the start (m, 13)
-    """
-    row_of = {body: row for row, body in enumerate(bodies.tolist())}
-
-    def features(pair: Pair, tau: float) -> frozenset:
-        there = states.copy()
-        for body in pair:
-            if body in row_of:
-                row = row_of[body]
-                there[body] = kernels.evaluate_piece(coefficients[row], tau) if tau else packed[row]
-        return features_at(model, pair, there, held[pair])
-
-    for pair in held:
-        before = features(pair, 0.0)
-        if features(pair, span) == before:
-            continue
-        stays, left = 0.0, span
-        while left - stays > 1e-12 + 1e-15 * left:
-            middle = 0.5 * (stays + left)
-            if features(pair, middle) == before:
-                stays = middle
-            else:
-                left = middle
-        span = left
-    return span

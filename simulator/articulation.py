@@ -3,26 +3,22 @@ read them."""
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...bodies import Drive, PlacedJoint, Scene
-from ...bodies.joints import DrivenJoint, JointRow, RowKind
-from ...bodies.rotation import conjugate, quaternion_product, rotation_matrices
-from ..tolerances import DRIVE_MARGIN
-from . import contact_kernels
-from .contact_kernels import System
-from .joint_kernels import JOINT_GEOMETRY, joint_rows
+from ..bodies import Drive, PlacedJoint, Scene
+from ..bodies.joints import DrivenJoint, JointRow, RowKind
+from ..bodies.rotation import conjugate, quaternion_product, rotation_matrices
+from .movers.joint_kernels import JOINT_GEOMETRY, joint_rows
+from .tolerances import JOINT_RANK
 
 if TYPE_CHECKING:
-    from ..state import Model
+    from .state import Model
 
 Array = NDArray[np.float64]
-
-_SYSTEMS_KEPT = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +103,6 @@ class Articulation:
     force_joint: NDArray[np.int64]
     coordinates: Rows
     coordinate_joint: NDArray[np.int64]
-    _systems: dict[tuple[int, ...], tuple[System, Array]] = field(default_factory=dict)
 
     @classmethod
     def of_scene(cls, scene: Scene) -> "Articulation":
@@ -211,7 +206,7 @@ class Articulation:
             raise ValueError("joint: expected one that has a drive from the start, got one without")
         law, largest = self.law.copy(), self.largest.copy()
         law[which], largest[which] = _law_of(drive), drive.limit
-        return replace(self, law=law, largest=largest, _systems={})
+        return replace(self, law=law, largest=largest)
 
     def moved_by(self, joint: int) -> list[int]:
         """The bodies of a joint, by number, that can move."""
@@ -224,93 +219,38 @@ class Articulation:
         stretch = np.where(self.law[:, 6] == 0.0, value - self.law[:, 2], 0.0)
         return float(0.5 * (self.law[:, 1] * stretch * stretch).sum())
 
-    def system_at(self, model: "Model", bodies: NDArray[np.int64], states: Array) -> System:
-        """What moves these movable bodies, with states (m, 13); drives are at their largest force where they
-        ask for more."""
-        system, largest = self._system(model, bodies)
-        if not np.isfinite(largest).any():
-            return system
-        asked = _asked(system, states)
-        beyond = np.abs(asked) >= largest
-        law = system.force_law.copy()
-        law[beyond, 5] = np.sign(asked[beyond])
-        law[beyond, 0] = law[beyond, 5] * largest[beyond]
-        return system._replace(force_law=law)
-
-    def drives_change(self, model: "Model", bodies: NDArray[np.int64], system: System, states: Array) -> bool:
-        """Whether drives that were as in `system` come to their largest force, or ask for less again."""
-        intended, largest = self._system(model, bodies)
-        limited = np.isfinite(largest)
-        if not limited.any():
-            return False
-        asked, full, most = _asked(intended, states)[limited], system.force_law[limited, 5], largest[limited]
-        begins = (full == 0.0) & (np.abs(asked) > (1.0 + DRIVE_MARGIN) * most)
-        ends = (full != 0.0) & (full * asked < (1.0 - DRIVE_MARGIN) * most)
-        return bool((begins | ends).any())
-
-    def _system(self, model: "Model", bodies: NDArray[np.int64]) -> tuple[System, Array]:
-        """What moves these bodies, and the largest force of each row along which forces act."""
-        key = tuple(bodies.tolist())
-        if key not in self._systems:
-            if len(self._systems) >= _SYSTEMS_KEPT:
-                self._systems.clear()
-            local = _numbering(model, bodies)
-            _, joint_ends, joint_geometry = self.held.among(local)
-            acting, force_ends, force_geometry = self.forces.among(local)
-            inertias = np.concatenate(
-                [
-                    array[bodies].reshape(-1, 9)
-                    for array in (model.inverse_mass, model.inertia, model.inverse_inertia)
-                ],
-                axis=1,
-            )
-            system = System(
-                *(inertias, model.gravity, joint_ends, joint_geometry, force_ends, force_geometry),
-                self.law[acting],
-                model.drag[bodies],
-            )
-            self._systems[key] = system, self.largest[acting]
-        return self._systems[key]
-
-    def barred(self, model: "Model", bodies: NDArray[np.int64], states: Array) -> Array:
-        """Orthonormal impulses (r, 6 m), times the inverse mass, with which joints bar motions of these bodies."""
-        system, _ = self._system(model, bodies)
-        return np.asarray(contact_kernels.barred(states[bodies], system)[1])
-
-    def pull(self, model: "Model", bodies: NDArray[np.int64], states: Array) -> Array:
-        """Generalized accelerations (6 m,) of these bodies without contact."""
-        system, width = self.system_at(model, bodies, states[bodies]), 6 * len(bodies)
-        return np.asarray(
-            contact_kernels.free_motion(states[bodies], system, np.zeros(width), np.zeros((0, width)))[0]
-        )
+    def allowed(self, bodies: NDArray[np.int64], states: Array, inverse_mass: Array) -> Array:
+        """An inverse mass (6 m, 6 m) of these bodies, of states (n, 13) of all, without the motions that joints bar."""
+        local = np.full(len(states), -1, dtype=np.int64)
+        local[bodies] = np.arange(len(bodies))
+        _, ends, geometry = self.held.among(local)
+        return allowed_inverse(inverse_mass, joint_rows(states[bodies], ends, geometry)[0])
 
     def limit_rows(
         self, model: "Model", bodies: NDArray[np.int64], states: Array, which: Any
     ) -> tuple[Array, Array, Array]:
         """Of limits, by number: derivatives (k, 6 m) of their rates by velocities of bodies, rates and gaps."""
         rows = Rows(self.limits.ends[which], self.limits.geometry[which])
-        J, _, rate, gap = joint_rows(states[bodies], rows.numbered(_numbering(model, bodies)), rows.geometry)
+        local = np.full(model.count, -1, dtype=np.int64)
+        local[bodies] = np.arange(len(bodies))
+        J, _, rate, gap = joint_rows(states[bodies], rows.numbered(local), rows.geometry)
         return J, rate, gap
 
-    def limits_among(
-        self, model: "Model", bodies: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], Array]:
-        """Numbers of the limits among these bodies, and the ends, numbered in their order, and geometry of each."""
-        return self.limits.among(_numbering(model, bodies))
 
-
-def _numbering(model: "Model", bodies: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(n,) the place of each body among these, -1 for others."""
-    local = np.full(model.count, -1, dtype=np.int64)
-    local[bodies] = np.arange(len(bodies))
-    return local
-
-
-def _asked(system: System, states: Array) -> Array:
-    """Forces along rows, without regard to the largest."""
-    _, _, rate, value = joint_rows(states, system.force_ends, system.force_geometry)
-    law = system.force_law
-    return np.asarray(law[:, 0] + law[:, 1] * (law[:, 2] - value) + law[:, 3] * (law[:, 4] - rate))
+def allowed_inverse(inverse_mass: Array, rows: Array) -> Array:
+    """An inverse mass (n, n) without the motions in which rows of joints (k, n) have a rate; rows may depend on each
+    other."""
+    if not len(rows):
+        return inverse_mass
+    reaction = inverse_mass @ rows.T
+    among = rows @ reaction
+    size = np.sqrt(np.maximum(among.diagonal(), 0.0))
+    scale = 1.0 / np.where(size > 0.0, size, 1.0)
+    values, vectors = np.linalg.eigh(among * np.outer(scale, scale))
+    kept = values > JOINT_RANK * len(rows)
+    half = reaction @ (scale[:, None] * vectors[:, kept]) / np.sqrt(values[kept])
+    projected = inverse_mass - half @ half.T
+    return np.asarray(0.5 * (projected + projected.T))
 
 
 def _law_of(drive: Drive) -> list[float]:
