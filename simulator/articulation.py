@@ -109,7 +109,14 @@ class Articulation:
         """Read the joints and forces of a scene."""
         held, limits, forces = [], [], []
         owner, limit_joint, restitution, law, largest, force_joint = [], [], [], [], [], []
-        for k, placed in enumerate(scene.joints):
+        groups, group_of = _groups(scene)
+
+        def group_of_joint(k: int) -> int:
+            placed = scene.joints[k]
+            return max(int(group_of[body]) for body in (placed.base, placed.body) if body >= 0)
+
+        for k in sorted(range(len(scene.joints)), key=group_of_joint):  # rows stand group by group
+            placed = scene.joints[k]
             joint, coordinate = placed.joint, placed.coordinate
             held += [(placed, row, row.offset, 1.0) for row in placed.rows]
             owner += [k] * len(placed.rows)
@@ -136,7 +143,6 @@ class Articulation:
                 largest.append(drive.limit)
                 force_joint.append(k)
         coordinates = [(joint, joint.coordinate) for joint in scene.joints if joint.coordinate is not None]
-        groups, group_of = _groups(scene)
         whole = np.dtype(np.int64)
         return cls(
             groups,

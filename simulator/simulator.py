@@ -209,7 +209,7 @@ class Simulator:
         articulation = self.model.articulation.with_drive(number, drive)
         self.model = self._world.model = replace(self.model, articulation=articulation)
         self._note(drive_note(self.model.scene.joints[number].name, drive))
-        set_force_laws(self._world.force_rows, articulation)
+        set_force_laws(self._world.force_rows, articulation.law, articulation.largest)
         for body in articulation.moved_by(number):
             loop.wake(self._world.address, body)
         self._tell_recorder()
@@ -337,6 +337,8 @@ class Simulator:
         header["waits_for"] = one_event or bool(self._callbacks)
         header["turn_limit"] = 1 if self._functions else turns
         why = self._go(header)
+        if why == loop.AT_REST and self._functions:  # what stopped just now may have a zero
+            self._user_event(self.time)
         self._call_back(known)
         if self._recorder:  # only now is the motion after the event known
             self._recorder.event_added()
@@ -379,7 +381,9 @@ class Simulator:
                 f"the search for the next impact of {names[0]!r} and {names[1]!r} did not end {at}",
             )
         elif why == loop.HOLD_FAILED:
-            self._fail(RunStatus.CONTACT_FAILED, f"no contact forces keep the bodies apart {at}")
+            members = world.members[:3].tolist()
+            names = " and ".join(self.model.scene.bodies[body].name for body in members)
+            self._fail(RunStatus.CONTACT_FAILED, f"no contact forces keep {names} apart {at}")
         elif why == loop.LAW_FAILED:
             outcome = self.trajectory.events[-1].outcome
             assert outcome is not None

@@ -258,10 +258,9 @@ def _fill_joints(model: Model, tables: dict[str, NDArray[Any]], header: NDArray[
         elif name == "forces":
             set_force_laws(table, joints.law, largest)
         group = articulation.group_of[np.maximum(rows.ends[:, 0], rows.ends[:, 1])].astype(np.int64)
-        order = np.argsort(group, kind="stable")
         held = np.bincount(group, minlength=len(groups)).astype(np.int64)[: len(groups)]
         groups[name][:, 0], groups[name][:, 1] = np.cumsum([0, *held.tolist()])[:-1], held
-        tables[f"{name.removesuffix('s')}_rows" if name != "held" else "held_rows"] = table[order]
+        tables[f"{name.removesuffix('s')}_rows" if name != "held" else "held_rows"] = table
     limits = tables["limit_rows"]
     limits["pair"] = np.arange(len(limits))
     pairs = tables["pairs"] = np.zeros(max(16, len(limits)), dtype=tables_kernels.PAIR)

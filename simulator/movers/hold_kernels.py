@@ -15,6 +15,7 @@ from ..engine.tables_kernels import (
     OPEN,
     SERIES,
     STILL,
+    bodies,
     coefficients,
     contacts,
     found,
@@ -136,33 +137,65 @@ def keep_modes(world, island):
 
 
 @kernel()
-def micro_piece(world, span, C):
-    """Fill C (m, 13, DEGREE) with motion of constant acceleration, by powers of the share of `span` [s]."""
+def micro_piece(world, span, way, C):
+    """Fill C (m, 13, DEGREE) with motion of constant acceleration, by powers of the share of `span` [s]; moved on the
+    way by `way` (m, 6), world axes, smoothly."""
     w = header(world)
     state, turn, a = local_state(world), local_turn(world), local_acceleration(world)
     for k in range(w.m):
-        y, R, c = state[k], turn[k], C[k]
+        y, R, c, d = state[k], turn[k], C[k], way[k]
         for i in range(13):
             for p in range(DEGREE):
                 c[i, p] = 0.0
             c[i, 0] = y[i]
         for i in range(3):
-            c[i, 1], c[i, 2] = span * y[7 + i], 0.5 * span * span * a[k, i]
-            c[7 + i, 1] = span * a[k, i]
-            c[10 + i, 1] = span * (R[0, i] * a[k, 3] + R[1, i] * a[k, 4] + R[2, i] * a[k, 5])
+            c[i, 1], c[i, 2], c[i, 3] = span * y[7 + i], 0.5 * span * span * a[k, i] + 3.0 * d[i], -2.0 * d[i]
+            c[7 + i, 1], c[7 + i, 2] = span * a[k, i] + 6.0 * d[i] / span, -6.0 * d[i] / span
+            turning = R[0, i] * d[3] + R[1, i] * d[4] + R[2, i] * d[5]
+            c[10 + i, 1] = span * (R[0, i] * a[k, 3] + R[1, i] * a[k, 4] + R[2, i] * a[k, 5]) + 6.0 * turning / span
+            c[10 + i, 2] = -6.0 * turning / span
         for p in range(DEGREE - 1):
             half = 0.5 * span / (p + 1)
             s0 = s1 = s2 = s3 = 0.0
-            for q in range(2):
+            for q in range(3):
                 if q > p:
                     continue
                 x, u, v = c[10, q], c[11, q], c[12, q]
-                n, b, d, e = c[3, p - q], c[4, p - q], c[5, p - q], c[6, p - q]
-                s0 += -b * x - d * u - e * v
-                s1 += n * x + d * v - e * u
+                n, b, d0, e = c[3, p - q], c[4, p - q], c[5, p - q], c[6, p - q]
+                s0 += -b * x - d0 * u - e * v
+                s1 += n * x + d0 * v - e * u
                 s2 += n * u + e * x - b * v
-                s3 += n * v + b * u - d * x
+                s3 += n * v + b * u - d0 * x
             c[3, p + 1], c[4, p + 1], c[5, p + 1], c[6, p + 1] = half * s0, half * s1, half * s2, half * s3
+
+
+@kernel()
+def close_by_end(world, C, way):
+    """Fill way (m, 6) with that by which bodies on polynomials C (m, 13, DEGREE) are off at their end from where
+    contacts are closed: bounces that end leave no gap."""
+    w = header(world)
+    end = matrix(w.m, 13)
+    for k in range(w.m):
+        for i in range(13):
+            end[k, i] = 0.0
+            for p in range(DEGREE):
+                end[k, i] += C[k, i, p]
+    place(world, end)
+    shifted = matrix(w.m, 13)
+    for k in range(w.m):
+        for i in range(13):
+            shifted[k, i] = end[k, i]
+    keep_closed(world, shifted, False)
+    for k in range(w.m):
+        y, z = end[k], shifted[k]
+        for i in range(3):
+            way[k, i] = z[i] - y[i]
+        p, q, r, s = z[3], z[4], z[5], z[6]
+        a, b, c, d = y[3], -y[4], -y[5], -y[6]
+        way[k, 3] = 2.0 * (p * b + q * a + r * d - s * c)
+        way[k, 4] = 2.0 * (p * c - q * d + r * a + s * b)
+        way[k, 5] = 2.0 * (p * d + q * c - r * b + s * a)
+    place(world, local_state(world)[: w.m])
 
 
 @kernel()
@@ -286,7 +319,7 @@ def start_island(world, root):
         closing = closing or contacts(world)[row].closing != 0
         row = contacts(world)[row].fellow
     if closing:
-        micro = max(micro, w.closing_span)
+        micro = w.closing_span
     show_island(world, island)
     e = islands(world)[island]
     y = local_state(world)[: w.m]
@@ -321,10 +354,18 @@ def start_island(world, root):
         rest(world, island)
         return STARTED
     keep_modes(world, island)
-    C, work = np.empty((w.m, 13, DEGREE)), matrix(CHANNELS, DEGREE)
-    micro_piece(world, micro, C)
+    C, work, way = np.empty((w.m, 13, DEGREE)), matrix(CHANNELS, DEGREE), matrix(w.m, 6)
+    for k in range(w.m):
+        for i in range(6):
+            way[k, i] = 0.0
+    micro_piece(world, micro, way, C)
     lost = micro_work(world, micro, work)
     if closing:
+        close_by_end(world, C, way)
+        micro_piece(world, micro, way, C)
+        for k in range(w.m):
+            for i in range(3):
+                lost -= bodies(world)[local_bodies(world)[k]].mass * w.gravity[i] * way[k, i]
         for p in range(DEGREE):
             lost += work[FRICTION, p]
             work[FRICTION, p] = 0.0

@@ -66,7 +66,8 @@ _jacobians, _joint_jacobians = rows_at(np.dtype(FLOAT), (2, 3, 6)), rows_at(np.d
 @kernel()
 def reserve_bodies(world, m):
     """Make room for so many bodies."""
-    if m > header(world).local_bodies_room:
+    w = header(world)
+    if m > w.local_bodies_room or m * m > w.local_later_room:
         for table in range(_FIRST, _OF_CONTACTS):
             if table in (_LATER, _PLACE):
                 reserve(world, table, m * m)
