@@ -347,7 +347,7 @@ class Simulator:
     def _go(self, header: Any) -> int:
         """Let the loop go on until it needs no law in Python; why it stopped."""
         world = self._world
-        why = int(loop.advance(world.address))
+        why = loop.ASK_LAW if header["asked"] else int(loop.advance(world.address))
         while why == loop.ASK_LAW:
             text = answer(world, self._resolve(problem_of(world)))
             why = int(loop.advance(world.address))

@@ -1,4 +1,4 @@
-"""When two convex bodies that lasting contact holds together touch at another place too.
+"""When two convex bodies that touch now, or that lasting contact holds together, touch at another place too.
 
 A plane that goes with a face of one body, or stays across two crossing edges, keeps the bodies apart for as long as
 the points of both stay on their sides of it. Points that the held contacts keep on it, which are those in the point
@@ -97,10 +97,11 @@ def lowest_line(shape, mx, my, mz, rx, ry, rz, ahead, kept, watched):
 
 @kernel()
 def plane_step(
-    A, frame_a, bounds_a, B, frame_b, bounds_b, n, o, kept_a, kept_b, far, fast, horizon, size, slow
+    A, frame_a, bounds_a, B, frame_b, bounds_b, n, o, kept_a, kept_b, owner, far, fast, horizon, size, slow
 ):  # fmt: skip
     """How long a plane across n, which turns at o [rad/s], has all watched points on their sides [s]; 0 where one
-    of them touches it and comes closer."""
+    of them touches it and comes closer; and how far they are from it now [m]. `owner`: whose face it goes with, 0 for A, 1 for B, 2: nobody's; that body is
+    on its side anyway."""
     touch, deepest = TOUCH_GAP * size, PENETRATION * size
     ax, ay, az = to_body(frame_a, n[0], n[1], n[2])
     bx, by, bz = to_body(frame_b, -n[0], -n[1], -n[2])
@@ -119,24 +120,27 @@ def plane_step(
         pull += (bounds_a[i] - bounds_b[i]) ** 2
     bend = np.sqrt(pull) + bounds_a[3] + bounds_b[3] + bounds_a[4] * A.reach + bounds_b[4] * B.reach
     half = -0.5 * (bend + turning * (turning * far + 2.0 * fast))
-    step = horizon
+    step, clear = horizon, np.inf
     for side in range(2):  # watched points of A over all of B, then those of B under all of A
+        if side == owner:
+            continue
         for _ in range(50):
             fa, ra = lowest_line(A, ax, ay, az, rax, ray, raz, step, kept_a, side == 0)
             fb, rb = lowest_line(B, bx, by, bz, rbx, rby, rbz, step, kept_b, side == 1)
             if fa == np.inf or fb == np.inf:
                 break
             gap, rate = apart + fa + fb, drift + ra + rb
+            clear = min(clear, gap)
             if gap <= touch:
                 if rate < -slow:
-                    return 0.0
+                    return 0.0, clear
                 if rate * rate <= -0.4 * half * deepest or rate < 0.0:
                     gap = max(gap + deepest, 0.1 * deepest)
             shorter = first_root(max(gap, 0.0), rate, half)
             if shorter >= step * (1.0 - 1e-12):
                 break
             step = shorter
-    return step
+    return step, clear
 
 
 @kernel()
@@ -191,16 +195,17 @@ def comes_closer(A, state_a, frame_a, B, state_b, frame_b, feature, index, size,
 
 @kernel()
 def held_impact(
-    A, CA, bounds_a, start_a, B, CB, bounds_b, start_b, span, feature, index, point, normal, size, slow
+    A, CA, bounds_a, start_a, B, CB, bounds_b, start_b, span, feature, index, point, normal, holds, size, slow
 ):  # fmt: skip
-    """First time in [0, span] at which two hulls that are held together touch elsewhere: (time, hit).
+    """First time in [0, span] at which two hulls that touch now, do so elsewhere too: (time, hit).
 
-    `feature`, `index` (k, 2), `point`, `normal` (k, 3): of the held contacts now, world axes. `start_a`, `start_b`:
-    ages of the pieces. hit: 1, 0 none, -2 step limit.
+    `feature`, `index` (k, 2), `point`, `normal` (k, 3): of the contacts now, world axes. `holds`: whether these are
+    kept closed; else it is also looked whether they close again, and the time tells from when on the hulls are
+    clearly apart. `start_a`, `start_b`: ages of the pieces. hit: 1, 0 none, 2 apart, -2 step limit.
     """
     basis = np.empty((3, 3))
     rank = spanned(point, size, basis)
-    if rank == 2:
+    if rank == 2 and holds:
         return np.inf, 0
     state, frame_a, frame_b = np.empty(13), np.empty(18), np.empty(18)
     moving_a, turning_a = used_terms(CA)
@@ -211,8 +216,9 @@ def held_impact(
     kept_b = np.zeros(B.points.shape[0], np.bool_)
     nx, ny, nz = normal[0, 0], normal[0, 1], normal[0, 2]
     # a held point may be anywhere on an edge that crosses: then the plane keeps the edge's ends
-    mark_kept(A, frame_a, -A.radius, nx, ny, nz, rank, basis, size, kept_a)
-    mark_kept(B, frame_b, B.radius, nx, ny, nz, rank, basis, size, kept_b)
+    if holds:
+        mark_kept(A, frame_a, -A.radius, nx, ny, nz, rank, basis, size, kept_a)
+        mark_kept(B, frame_b, B.radius, nx, ny, nz, rank, basis, size, kept_b)
     planes = np.empty((16, 3), np.int64)  # side (2: across two edges), face or edge of A, edge of B
     count = 0
     faces = np.empty(4, np.int64)
@@ -233,7 +239,7 @@ def held_impact(
         if feature[k, 0] == EDGE and feature[k, 1] == EDGE and index[k, 0] >= 0 and index[k, 1] >= 0 and count < 16:
             planes[count, 0], planes[count, 1], planes[count, 2] = 2, index[k, 0], index[k, 1]
             count += 1
-            if rank == 0:
+            if rank == 0 and holds:
                 for side in range(2):
                     kept, shape = (kept_a, A) if side == 0 else (kept_b, B)
                     for end in range(2):
@@ -246,7 +252,7 @@ def held_impact(
             frame_of_piece(CB, moving_b, turning_b, start_b + tau, state, frame_b)
         left = span - tau
         far, fast, horizon = turning_bounds(A, frame_a, bounds_a, B, frame_b, bounds_b, left)
-        step = 0.0
+        step, clear = 0.0, -np.inf
         for p in range(count):
             if planes[p, 0] == 0:
                 face_plane(A, frame_a, planes[p, 1], -1.0, n, o)
@@ -265,23 +271,25 @@ def held_impact(
                 o[0], o[1], o[2] = turn_across(
                     frame_a, frame_b, n[0], n[1], n[2], ax, ay, az, bx, by, bz
                 )
-            step = max(
-                step,
-                plane_step(
-                    A, frame_a, bounds_a, B, frame_b, bounds_b, n, o, kept_a, kept_b, far, fast, horizon, size,
-                    slow,
-                ),
+            allowed, gap = plane_step(
+                A, frame_a, bounds_a, B, frame_b, bounds_b, n, o, kept_a, kept_b, planes[p, 0], far, fast, horizon,
+                size, slow,
             )  # fmt: skip
+            step, clear = max(step, allowed), max(clear, gap)
             if step >= horizon:
                 break
         if step <= 0.0:
             state_a, state_b = evaluate_piece(CA, start_a + tau), evaluate_piece(CB, start_b + tau)
             if comes_closer(A, state_a, frame_a, B, state_b, frame_b, feature, index, size, slow):
                 return tau, 1
+            if not holds:
+                return tau, 2
             # no plane of these keeps them apart, nor do they meet: look again before they could be too deep
             step = PENETRATION * size / max(fast, slow)
-        if tau >= span or count == 0:
+        if tau >= span or (holds and count == 0):
             return np.inf, 0
+        if not holds and (clear > CONTACT_GAP * size or count == 0):
+            return tau, 2
         following = tau + step
         if following == tau:
             following = np.nextafter(tau, np.inf)

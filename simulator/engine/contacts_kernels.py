@@ -33,7 +33,7 @@ def new_contact(world):
         w.contacts_count += 1
         reserve(world, _CONTACTS, w.contacts_count)
     c = contacts(world)[row]
-    c.pair = c.next = -1
+    c.pair = c.next = c.behind = -1
     c.mode = OPEN
     c.closing = c.slow = 0
     c.gap = 0.0

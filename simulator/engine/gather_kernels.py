@@ -5,7 +5,7 @@ import numpy as np
 from ...compiled import call, kernel
 from ..kernels import vector, wholes
 from ..movers.joint_parts_kernels import TOUCH
-from ..movers.system_kernels import place, show_members, states_now
+from ..movers.system_kernels import note_places, place, read_state, show_members, states_now
 from ..tolerances import CONTACT_GAP, SAME_NORMAL, SAME_PLACE
 from .cells_kernels import list_others
 from .contacts_kernels import LIMIT, attach, carry_over, drop_contact
@@ -13,6 +13,7 @@ from .flight_kernels import bring
 from .meetings_kernels import earliest_meeting
 from .pairs_kernels import collide, inside_row, kind_of, size_of
 from .tables_kernels import (
+    HELD,
     NUMBER,
     OPEN,
     bodies,
@@ -109,9 +110,10 @@ def put_contacts(world):
     for k in range(w.touched_count):
         row = pairs(world)[list_[k]].contact
         while row >= 0:
-            reserve(world, _FOUND, w.found_count + 1)
-            found(world)[w.found_count] = row
-            w.found_count += 1
+            if table[row].behind < 0:
+                reserve(world, _FOUND, w.found_count + 1)
+                found(world)[w.found_count] = row
+                w.found_count += 1
             row = table[row].next
 
 
@@ -200,46 +202,6 @@ def gather_group(world, number):
 
 
 @kernel()
-def read_state(world, body, out):
-    """Fill out (13,) with the packed state of a member now; of what does not move with that of the world's axes."""
-    if bodies(world)[body].movable:
-        s = motions(world)[body].state
-        for i in range(13):
-            out[i] = s[i]
-    else:
-        for i in range(13):
-            out[i] = 0.0
-        out[3] = 1.0
-
-
-@kernel()
-def note_places(world):
-    """Note where and how the contacts that are shown are now in their table."""
-    w = header(world)
-    rows, placed, state, ends = local_contacts(world), local_placed(world), local_state(world), local_ends(world)
-    here = vector(13)
-    for k in range(w.nc):
-        c, out = contacts(world)[rows[k]], placed[k]
-        if ends[k, 0] >= 0:
-            for i in range(13):
-                here[i] = state[ends[k, 0], i]
-        else:
-            read_state(world, c.first, here)
-        for i in range(3):
-            c.normal[i], c.tangent[i], c.tangent2[i] = out[i], out[3 + i], out[6 + i]
-            c.point[i] = here[i] + out[9 + i]
-            c.velocity[i] = out[15 + i]
-        c.gap = out[21]
-        # arms end on P's surface
-        shift = -0.5 * c.gap if c.side[0] == c.first else 0.5 * c.gap
-        if bodies(world)[c.second].level < 0:
-            shift = -c.gap
-        if c.feature[0] != LIMIT:
-            for i in range(3):
-                c.point[i] += shift * c.normal[i]
-
-
-@kernel()
 def place_found(world):
     """Bring the members here and now, attach contacts that are new, and show and place all."""
     w = header(world)
@@ -268,13 +230,14 @@ def show_place(world):
 
 @kernel()
 def drop_behind(world):
-    """In a planar scene contacts behind each other are one: drop the later ones; whether there are any."""
+    """In a planar scene contacts behind each other are one: the first stands for the later ones; whether there are
+    any."""
     w, table = header(world), contacts(world)
     kept = 0
     for k in range(w.found_count):
         row = found(world)[k]
         c = table[row]
-        behind = False
+        behind = -1
         for q in range(kept):
             o = table[found(world)[q]]
             if c.feature[0] == LIMIT or o.feature[0] == LIMIT or o.pair != c.pair:
@@ -286,10 +249,10 @@ def drop_behind(world):
             for i in range(3):
                 away += (c.point[i] - o.point[i] - along * w.plane[i]) ** 2
                 turned += (c.normal[i] - o.normal[i]) ** 2
-            behind = behind or (away <= within * within and turned <= SAME_NORMAL**2)
-        if behind:
-            unlink(world, row)
-            drop_contact(world, row)
+            if away <= within * within and turned <= SAME_NORMAL**2:
+                behind = found(world)[q]
+        if behind >= 0:
+            c.behind, c.mode = behind, HELD
         else:
             found(world)[kept] = row
             kept += 1
@@ -315,6 +278,23 @@ def unlink(world, row):
 
 
 @kernel()
+def drop_with(world, row):
+    """Drop a contact, and those for which it stands."""
+    table = contacts(world)
+    pair = table[row].pair
+    unlink(world, row)
+    drop_contact(world, row)
+    if header(world).planar and pair >= 0:
+        other = pairs(world)[pair].contact
+        while other >= 0:
+            following = table[other].next
+            if table[other].behind == row:
+                unlink(world, other)
+                drop_contact(world, other)
+            other = following
+
+
+@kernel()
 def drop_open(world):
     """Drop found contacts that do not last."""
     w, table = header(world), contacts(world)
@@ -322,8 +302,7 @@ def drop_open(world):
     for k in range(w.found_count):
         row = found(world)[k]
         if table[row].mode == OPEN:
-            unlink(world, row)
-            drop_contact(world, row)
+            drop_with(world, row)
         else:
             found(world)[kept] = row
             kept += 1

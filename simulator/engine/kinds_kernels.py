@@ -18,7 +18,7 @@ from ..collision.convex_kernels import (
     pair_separation,
 )
 from ..collision.held_kernels import held_impact
-from ..kernels import first_root, rotation_matrix, vector, wholes
+from ..kernels import evaluate_piece, first_root, rotation_matrix, vector, wholes
 from ..tolerances import APPROACH, CONTACT_GAP, PENETRATION, TOUCH_GAP
 from .contacts_kernels import EDGE, ELLIPSOID, FACE, POINT, RIM, add_contact, add_contacts, set_along
 from .flight_kernels import place_at, state_at
@@ -130,6 +130,18 @@ def touch_on_plane(world, i, j):
     return rows.shape[0]
 
 
+@kernel()
+def held(world, i, j):
+    """Whether lasting contact holds two bodies together."""
+    row = inside_row(world, i, j)
+    c = pairs(world)[row].contact if row >= 0 else -1
+    while c >= 0:
+        if contacts(world)[c].mode != OPEN:
+            return True
+        c = contacts(world)[c].next
+    return False
+
+
 # -- balls -------------------------------------------------------------------------------------------------
 
 
@@ -140,6 +152,8 @@ def search_balls(world, i, j):
     a, b = in_order(world, i, j)
     m, n = motions(world)[a], motions(world)[b]
     begins = max(m.start, n.start)
+    if held(world, a, b):
+        return 0
     if bodies(world)[a].sensor or bodies(world)[b].sensor:  # it may have been inside before
         begins = max(begins, w.span)
     if m.kind <= BALLISTIC and n.kind <= BALLISTIC and (
@@ -267,15 +281,32 @@ def search_hulls(world, i, j):
     """When two hulls meet next; where contacts hold them together, elsewhere."""
     a, b = in_order(world, i, j)
     row = inside_row(world, a, b)
-    held = 0
+    count = 0
     c = pairs(world)[row].contact if row >= 0 else -1
     while c >= 0:
-        held += contacts(world)[c].mode != OPEN
+        count += contacts(world)[c].mode != OPEN
         c = contacts(world)[c].next
-    if held == 0:
+    begins = max(header(world).span, max(motions(world)[a].start, motions(world)[b].start))
+    first, second = piece_of(world, a), piece_of(world, b)
+    first = piece_of(world, a)  # the table may have moved for the second
+    m, n = motions(world)[a], motions(world)[b]
+    shape, other, size, slow = shape_of(world, a), shape_of(world, b), size_of(world, a, b), slow_speed(world)
+    if count == 0:
+        here, there = evaluate_piece(first, begins - m.start), evaluate_piece(second, begins - n.start)
+        _, gap = pair_separation(shape, here, other, there, size)
+        if gap <= CONTACT_GAP * size:  # one axis alone would creep along them
+            place, normal, _, feature, index, _, _ = pair_contacts(shape, here, other, there, size, CONTACT_GAP * size)
+            if normal.shape[0] > 0:
+                when, hit = held_impact(
+                    shape, first, bounds_of(world, a), begins - m.start, other, second, bounds_of(world, b),
+                    begins - n.start, min(m.end, n.end) - begins, feature, index, place, normal, False, size, slow,
+                )  # fmt: skip
+                if hit != 2:
+                    return answer(world, begins, when, hit)
+                header(world).span = begins + when
         return search_apart(world, a, b)
-    feature, index = np.empty((held, 2), np.int64), np.empty((held, 2), np.int64)
-    place, normal = np.empty((held, 3)), np.empty((held, 3))
+    feature, index = np.empty((count, 2), np.int64), np.empty((count, 2), np.int64)
+    place, normal = np.empty((count, 3)), np.empty((count, 3))
     k, c = 0, pairs(world)[row].contact
     while c >= 0:
         contact = contacts(world)[c]
@@ -286,14 +317,10 @@ def search_hulls(world, i, j):
                 place[k, axis], normal[k, axis] = contact.point[axis], contact.normal[axis]
             k += 1
         c = contact.next
-    begins = max(motions(world)[a].start, motions(world)[b].start)
-    first, second = piece_of(world, a), piece_of(world, b)
-    first = piece_of(world, a)
-    m, n = motions(world)[a], motions(world)[b]
+    begins = max(m.start, n.start)
     when, hit = held_impact(
-        shape_of(world, a), first, bounds_of(world, a), begins - m.start, shape_of(world, b), second,
-        bounds_of(world, b), begins - n.start, min(m.end, n.end) - begins, feature, index, place, normal,
-        size_of(world, a, b), slow_speed(world),
+        shape, first, bounds_of(world, a), begins - m.start, other, second, bounds_of(world, b), begins - n.start,
+        min(m.end, n.end) - begins, feature, index, place, normal, True, size, slow,
     )  # fmt: skip
     return answer(world, begins, when, hit)
 
@@ -302,13 +329,7 @@ def search_hulls(world, i, j):
 def search_rounds(world, i, j):
     """When two convex bodies, one of them a cylinder, meet next; what lasting contact holds is held as a whole."""
     a, b = in_order(world, i, j)
-    row = inside_row(world, a, b)
-    c = pairs(world)[row].contact if row >= 0 else -1
-    while c >= 0:
-        if contacts(world)[c].mode != OPEN:
-            return 0
-        c = contacts(world)[c].next
-    return search_apart(world, a, b)
+    return 0 if held(world, a, b) else search_apart(world, a, b)
 
 
 @part

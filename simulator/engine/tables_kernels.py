@@ -147,6 +147,7 @@ CONTACT = np.dtype(
         ("velocity", FLOAT, VECTOR),  # contact velocity (normal, tangent, tangent2) [m/s]
         ("impulse", FLOAT, VECTOR),  # of the impact that is being resolved [N s]
         ("fellow", WHOLE),  # next contact of its island, -1: none
+        ("behind", WHOLE),  # in a planar scene: the contact it is one with, which stands for it; -1: none
         ("mode", WHOLE),
         ("closing", WHOLE),  # whether it bounces no more to speak of, and is to stay closed
         ("slow", WHOLE),  # whether it slides so slowly that its friction keeps its direction

@@ -39,7 +39,7 @@ from ..tolerances import DRIFT, FORCE_MARGIN, MODE_ACCURACY, PRESSES_AGAIN, SLOW
 from .ends_kernels import DRIVE_CHANGES, FAILS, LEAVES, NOTHING, OPENS, PRESSES, REACHES_LIMIT, SLIPS, STOPS
 from .features_kernels import room_of
 from .force_kernels import contact_rates, solve_mode
-from .system_kernels import fill_derivative, free_accelerations, place, problem
+from .system_kernels import fill_derivative, free_accelerations, note_places, place, problem
 from .joint_parts_kernels import MARGIN, ROOM
 from .modes_kernels import fastest, keep_closed
 from .tableau_kernels import DENSE, DENSE_STAGES, FIFTH, SHARE, STAGES, STEP, THIRD
@@ -420,6 +420,7 @@ def make_step(world, longest, C, work):
     P = matrix(DENSE_STAGES, CHANNELS)
     force, joint, a = local_force(world), joint_force(world), local_acceleration(world)
     close_up(world, y)
+    note_places(world)
     w.asked_time = w.time
     free_accelerations(world, y)
     size = 0.0

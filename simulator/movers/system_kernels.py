@@ -8,6 +8,7 @@ to the tables of motions and contacts.
 import numpy as np
 
 from ...compiled import call, kernel, part, rows_at
+from ..engine.contacts_kernels import LIMIT as LIMIT_FEATURE
 from ..engine.curves_kernels import LIMIT_KIND, touch_curves, touch_point_on_face
 from ..engine.tables_kernels import (
     FLOAT,
@@ -46,6 +47,7 @@ from ..engine.tables_kernels import (
     local_turned,
     members,
     motions,
+    pairs,
     reserve,
 )
 from ..kernels import cross, matrix, rotation_matrix_into, vector
@@ -421,3 +423,60 @@ def fill_derivative(world, state, D):
         d[4] = 0.5 * (p * w0 + r * w2 - s * w1)
         d[5] = 0.5 * (p * w1 + s * w0 - q * w2)
         d[6] = 0.5 * (p * w2 + q * w1 - r * w0)
+
+
+@kernel()
+def read_state(world, body, out):
+    """Fill out (13,) with the packed state of a member now; of what does not move with that of the world's axes."""
+    if bodies(world)[body].movable:
+        s = motions(world)[body].state
+        for i in range(13):
+            out[i] = s[i]
+    else:
+        for i in range(13):
+            out[i] = 0.0
+        out[3] = 1.0
+
+
+@kernel()
+def note_places(world):
+    """Note where and how the contacts that are shown are now in their table."""
+    w = header(world)
+    rows, placed, state, ends = local_contacts(world), local_placed(world), local_state(world), local_ends(world)
+    here, before = vector(13), vector(3)
+    for k in range(w.nc):
+        c, out = contacts(world)[rows[k]], placed[k]
+        if ends[k, 0] >= 0:
+            for i in range(13):
+                here[i] = state[ends[k, 0], i]
+        else:
+            read_state(world, c.first, here)
+        for i in range(3):
+            before[i] = c.point[i]
+            c.normal[i], c.tangent[i], c.tangent2[i] = out[i], out[3 + i], out[6 + i]
+            c.point[i] = here[i] + out[9 + i]
+            c.velocity[i] = out[15 + i]
+        c.gap = out[21]
+        # arms end on P's surface
+        shift = -0.5 * c.gap if c.side[0] == c.first else 0.5 * c.gap
+        if bodies(world)[c.second].level < 0:
+            shift = -c.gap
+        if c.feature[0] != LIMIT_FEATURE:
+            for i in range(3):
+                c.point[i] += shift * c.normal[i]
+            if w.planar and c.pair >= 0:
+                take_along(world, rows[k], before)
+
+
+@kernel()
+def take_along(world, row, before):
+    """Let contacts for which this one stands move with it, which was at `before` (3,)."""
+    c = contacts(world)[row]
+    other = pairs(world)[c.pair].contact
+    while other >= 0:
+        o = contacts(world)[other]
+        if o.behind == row:
+            for i in range(3):
+                o.point[i] += c.point[i] - before[i]
+                o.normal[i] = c.normal[i]
+        other = o.next

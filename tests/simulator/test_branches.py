@@ -127,7 +127,7 @@ def test_members_with_equal_outcomes_stay_together(run):
     assert sizes[0] == 8
     assert any(1 < size < 8 for size in sizes)
     together = next(n for n in run.nodes if n.parent is not None and len(n.members) > 1)
-    first = together.segment.events[0]  # the impact that parts them comes first
+    first = together.events[0]  # the impact that parts them comes first
     assert first.time == together.start_time
     for member in together.members:
         events = run.trajectories[member].events
