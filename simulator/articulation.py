@@ -248,15 +248,14 @@ def allowed_inverse(inverse_mass: Array, rows: Array) -> Array:
     other."""
     if not len(rows):
         return inverse_mass
-    reaction = inverse_mass @ rows.T
-    among = rows @ reaction
-    size = np.sqrt(np.maximum(among.diagonal(), 0.0))
-    scale = 1.0 / np.where(size > 0.0, size, 1.0)
-    values, vectors = np.linalg.eigh(among * np.outer(scale, scale))
-    kept = values > JOINT_RANK * len(rows)
-    half = reaction @ (scale[:, None] * vectors[:, kept]) / np.sqrt(values[kept])
-    projected = inverse_mass - half @ half.T
-    return np.asarray(0.5 * (projected + projected.T))
+    values, vectors = np.linalg.eigh(inverse_mass)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    across = root.T @ rows.T
+    size = np.linalg.norm(across, axis=0)
+    basis, sizes, _ = np.linalg.svd(across / np.where(size > 0.0, size, 1.0), full_matrices=False)
+    basis = basis[:, sizes**2 > JOINT_RANK]
+    root = root - (root @ basis) @ basis.T
+    return np.asarray(root @ root.T)
 
 
 def _law_of(drive: Drive) -> list[float]:

@@ -20,6 +20,7 @@ from ..impact_laws import (
 )
 from ..impact_laws.maximum_dissipation import RULES
 from ..impact_laws.outcome_kernels import APPROACHES
+from ..impact_laws.reflection_kernels import FEASIBLE, IMMOVABLE, TOO_MANY
 from ..impact_laws.sequential_reflection import ORDERS
 from .articulation import allowed_inverse
 from .engine import law_kernels
@@ -132,14 +133,14 @@ def outcome_of_record(
     ended = 0 if code >= VERDICT else code
     if law_name == StrongeCoulomb.name:
         outcome = StrongeCoulomb.outcome_of_record(problem, stages, ended, steps)
-    elif law_name == SequentialReflection.name:
+    elif law_name == SequentialReflection.name and ended in (FEASIBLE, TOO_MANY, IMMOVABLE):
         outcome = SequentialReflection.outcome_of_sequence(problem, stages[:, 0].astype(np.int64), ended)
-    elif law_name == MaximumDissipation.name:
+    elif law_name == MaximumDissipation.name and ended == 0:
         residual, sweeps = stages[0].tolist()
         info = {"residual": residual, "sweeps": int(sweeps), "newton_steps": 0}
         outcome = ImpactOutcome.from_stages(problem, impulse[None], ("simultaneous impact",), info=info)
     else:
-        raise ValueError(f"law: expected one that is compiled, got {law_name!r}")
+        raise ValueError(f"law: expected one that is compiled, and a code that it has, got {law_name!r} and {code}")
     return _as_it_was(problem, outcome, impulse, code)
 
 

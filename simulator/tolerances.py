@@ -232,3 +232,9 @@ SAME_RATIO = 1e-3
 
 FIRST_STEP = 0.05
 """[of the scene's duration] First step of an island's motion that is tried."""
+
+STAY = 2.0
+"""[CONTACT_GAP] how far beyond its end a feature still holds a contact."""
+
+NO_MOTION = 1e-24
+"""[square of its length] what is left of a joint's row in the plane of a planar scene, where it bars no motion in it."""

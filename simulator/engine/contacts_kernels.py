@@ -35,7 +35,7 @@ def new_contact(world):
     c = contacts(world)[row]
     c.pair = c.next = c.behind = -1
     c.mode = OPEN
-    c.closing = c.slow = 0
+    c.closing = c.slow = c.again = c.opens = 0
     c.gap = 0.0
     for i in range(3):
         c.force[i] = c.impulse[i] = c.velocity[i] = 0.0
@@ -143,6 +143,7 @@ def carry_over(world, pair, before):
     row = pairs(world)[pair].contact
     while row >= 0:
         c = table[row]
+        c.again = 1
         old = before
         while old >= 0:
             o = table[old]

@@ -53,6 +53,28 @@ def answer(world, begins, when, hit):
     return 1
 
 
+@kernel()
+def together_for(world, a, b, begins):
+    """How long [s] after `begins` two bodies may be near each other, within their pieces."""
+    m, n = motions(world)[a], motions(world)[b]
+    span = min(m.end, n.end) - begins
+    if span < np.inf:
+        return span
+    here, there = vector(6), vector(6)
+    place_at(world, a, begins, here)
+    place_at(world, b, begins, there)
+    apart = speed = pull = 0.0
+    for k in range(3):
+        apart += (here[k] - there[k]) ** 2
+        speed += (here[3 + k] - there[3 + k]) ** 2
+        pull += (m.acceleration[k] - n.acceleration[k]) ** 2
+    apart = np.sqrt(apart) + 2.0 * (bodies(world)[a].size + bodies(world)[b].size)
+    speed, pull = np.sqrt(speed), np.sqrt(pull)
+    if pull > 0.0:
+        return (speed + np.sqrt(speed * speed + 2.0 * pull * apart)) / pull
+    return apart / speed if speed > 0.0 else 0.0
+
+
 # -- on half-spaces ----------------------------------------------------------------------------------------
 
 
@@ -210,7 +232,7 @@ def search_falling_balls(world, a, b, begins):
     for k in range(3):
         pull += (m.acceleration[k] - n.acceleration[k]) ** 2
     half = -0.5 * (np.sqrt(pull) + m.deviation + n.deviation)
-    end = min(m.end, n.end)
+    end = begins + together_for(world, a, b, begins)
     here, there = vector(6), vector(6)
     time = begins
     for _ in range(MOST_STEPS):
@@ -246,7 +268,7 @@ def search_apart(world, a, b):
     m, n = motions(world)[a], motions(world)[b]
     when, hit = pair_impact(
         shape_of(world, a), first, bounds_of(world, a), shape_of(world, b), second, bounds_of(world, b),
-        begins - m.start, begins - n.start, min(m.end, n.end) - begins, size_of(world, a, b), slow_speed(world),
+        begins - m.start, begins - n.start, together_for(world, a, b, begins), size_of(world, a, b), slow_speed(world),
     )  # fmt: skip
     return answer(world, begins, when, hit)
 

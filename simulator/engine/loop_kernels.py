@@ -9,7 +9,7 @@ import numpy as np
 from ...compiled import call, kernel
 from ..kernels import wholes
 from ..movers.ends_kernels import FAILS, LEAVES, MICRO, NOTHING, OPENS, REACHES_LIMIT, SLIPS, STOPS
-from ..tolerances import CONTACT_GAP, LASTING, MICRO_STEP
+from ..tolerances import CONTACT_GAP, LASTING, MICRO_STEP, STAY
 from .bounces_kernels import mark_closing, note_bounces
 from .cells_kernels import change_cell, list_others, settle_in
 from .flight_kernels import bring, fly
@@ -351,6 +351,8 @@ def change_modes(world, island, ends, lasted):
     place_found(world)
     if lasted and (ends == OPENS or ends == SLIPS or ends == STOPS):
         log_event(world, LIFT_OFF if ends == OPENS else (SLIP if ends == SLIPS else STICK), 0)
+    if ends == OPENS:
+        contacts(world)[e.cause].opens = 1
     w.slipped = 1 if ends == SLIPS else 0
     return resolve(world)
 
@@ -382,6 +384,17 @@ def unite_group(world, body):
 
 
 @kernel()
+def slowest_apart(world, c):
+    """Speed [m/s] above which a contact opens. Where a round surface has come from one feature to the next, its
+    normal has turned since by as much as features hold beyond their ends."""
+    w = header(world)
+    turned = 0.0
+    if c.again and c.radius[0] + c.radius[1] > 0.0:
+        turned = 2.0 * STAY * CONTACT_GAP * size_of(world, c.first, c.second) / (c.radius[0] + c.radius[1])
+    return (LASTING + turned) * w.speed
+
+
+@kernel()
 def settle(world):
     """New motion of the members: in contact where contacts press, else in flight."""
     w, table, placed = header(world), contacts(world), local_placed(world)
@@ -394,7 +407,7 @@ def settle(world):
     closed = 0
     for k in range(w.found_count):
         c = table[found(world)[k]]
-        stays = placed[k, 15] <= LASTING * w.speed or c.closing != 0
+        stays = placed[k, 15] <= slowest_apart(world, c) or c.closing != 0
         c.mode = HELD if stays else OPEN
         if stays:
             closed += 1
@@ -406,7 +419,8 @@ def settle(world):
         return JAMMED
     w.closing_span = 0.0
     for k in range(w.found_count):
-        table[found(world)[k]].closing = 0
+        c = table[found(world)[k]]
+        c.closing = c.again = c.opens = 0
     drop_open(world)
     for k in range(w.members_count):
         body = members(world)[k]

@@ -149,6 +149,8 @@ CONTACT = np.dtype(
         ("fellow", WHOLE),  # next contact of its island, -1: none
         ("behind", WHOLE),  # in a planar scene: the contact it is one with, which stands for it; -1: none
         ("mode", WHOLE),
+        ("opens", WHOLE),  # whether it has just come to press no more
+        ("again", WHOLE),  # whether its pair touched before it was looked at anew
         ("closing", WHOLE),  # whether it bounces no more to speak of, and is to stay closed
         ("slow", WHOLE),  # whether it slides so slowly that its friction keeps its direction
         ("kind", WHOLE),  # of its curves, see contact_rows
@@ -160,9 +162,9 @@ CONTACT = np.dtype(
 )
 """A place where two bodies touch."""
 
-FRICTION, DAMPING, DRAG, DRIVES, APPLIED = 0, 1, 2, 3, 4
-CHANNELS = 5
-"""Through which forces without a potential do work."""
+FRICTION, DAMPING, DRAG, DRIVES, APPLIED, CLOSING = 0, 1, 2, 3, 4, 5
+CHANNELS = 6
+"""Through which work is done that has no potential; the last: by the ends of bounces and of slip."""
 DEGREE = 8  # number of coefficients of an island's polynomials, by powers
 
 OPEN, SLIDING, STICKING, HELD = 0, 1, 2, 3
@@ -421,6 +423,7 @@ HEADER = np.dtype(
         ("way_limit", WHOLE),
         ("drive_margin", FLOAT),
         ("power", FLOAT, (CHANNELS,)),  # [W] of the forces applied last
+        ("spring_power", FLOAT),  # [W] of springs
         ("blocks", WHOLE),  # of its matrix, off the diagonal
         ("pull", FLOAT),  # its largest acceleration [m/s^2]
         ("pace", FLOAT),  # its speed, by which errors of its steps are measured [m/s]

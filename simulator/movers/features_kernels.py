@@ -22,9 +22,7 @@ from ..engine.tables_kernels import (
     motions,
 )
 from ..kernels import cross, rotation_matrix, turned_back, vector
-from ..tolerances import CONTACT_GAP
-
-STAY = 2.0  # times CONTACT_GAP: how far beyond its end a feature still holds
+from ..tolerances import CONTACT_GAP, STAY
 
 
 @kernel()

@@ -8,6 +8,7 @@ from ..engine.log_kernels import log_jump, log_work
 from ..engine.queue_kernels import enter_island_end
 from ..engine.tables_kernels import (
     CHANNELS,
+    CLOSING,
     DEGREE,
     FRICTION,
     HELD,
@@ -185,7 +186,7 @@ def close_by_end(world, C, way):
     for k in range(w.m):
         for i in range(13):
             shifted[k, i] = end[k, i]
-    keep_closed(world, shifted, False)
+    keep_closed(world, shifted, False, True)
     for k in range(w.m):
         y, z = end[k], shifted[k]
         for i in range(3):
@@ -199,27 +200,37 @@ def close_by_end(world, C, way):
 
 
 @kernel()
-def micro_work(world, span, work):
-    """Fill work (CHANNELS, DEGREE), by powers of the share of `span` [s], with what is done over a micro-step: what
-    normal forces take away there is returned."""
+def micro_work(world, span, C, work):
+    """Fill work (CHANNELS, DEGREE), by powers of the share of `span` [s], with what is done over a micro-step of
+    polynomials C: what energy changes by, but for the forces, goes with what ends."""
     w, s = header(world), problem(world)
     placed, force = local_placed(world), local_force(world)
     for n in range(CHANNELS):
         for p in range(DEGREE):
             work[n, p] = 0.0
-        work[n, 1] = span * w.power[n] if n != FRICTION else 0.0
+        work[n, 1] = span * w.power[n]
+    work[FRICTION, 1] = work[CLOSING, 1] = 0.0
     u = matrix(w.nc, 3)
     contact_rates(s, local_acceleration(world), u)
-    lost = 0.0
     for c in range(w.nc):
-        for e in range(3):
+        for e in range(1, 3):
             speed, rate = placed[c, 15 + e], u[c, e] - local_rate(world)[c, e] + placed[c, 18 + e]
-            if e > 0:
-                work[FRICTION, 1] += span * force[c, e] * speed
-                work[FRICTION, 2] += 0.5 * span * span * force[c, e] * rate
-            else:
-                lost += span * force[c, e] * (speed + 0.5 * span * rate)
-    return lost
+            work[FRICTION, 1] += span * force[c, e] * speed
+            work[FRICTION, 2] += 0.5 * span * span * force[c, e] * rate
+    change = work[CLOSING]
+    for k in range(w.m):
+        b, x = bodies(world)[local_bodies(world)[k]], C[k]
+        for p in range(1, DEGREE):
+            for i in range(3):
+                change[p] -= b.mass * w.gravity[i] * x[i, p]
+                for q in range(p + 1):
+                    change[p] += 0.5 * b.mass * x[7 + i, q] * x[7 + i, p - q]
+                    for j in range(3):
+                        change[p] += 0.5 * b.inertia[i, j] * x[10 + i, q] * x[10 + j, p - q]
+    change[1] -= span * w.spring_power
+    for n in range(CLOSING):
+        for p in range(DEGREE):
+            change[p] -= work[n, p]
 
 
 @kernel()
@@ -282,6 +293,7 @@ def bound_piece(m, C, span):
 def rest(world, island):
     """Let the bodies of the island that is open stand still."""
     w, e = header(world), islands(world)[island]
+    moving = energy(world, local_state(world)[: w.m])
     e.start, e.end, e.noted = w.time, np.inf, w.time
     e.version += 1
     for n in range(CHANNELS):
@@ -293,10 +305,25 @@ def rest(world, island):
         for i in range(7):
             m.state[i] = local_state(world)[k, i]
         for i in range(3):
+            moving += bodies(world)[body].mass * w.gravity[i] * m.state[i]
             m.state[7 + i] = m.state[10 + i] = m.acceleration[i] = 0.0
         m.deviation = m.turning = 0.0
         m.start = w.time
         begin(world, body, STILL, np.inf)
+    log_jump(world, -moving)
+
+
+@kernel()
+def energy(world, y):
+    """Kinetic energy and that in gravity [J] of the bodies shown, at packed states (m, 13)."""
+    w, total = header(world), 0.0
+    for k in range(w.m):
+        b, s = bodies(world)[local_bodies(world)[k]], y[k]
+        for i in range(3):
+            total += b.mass * (0.5 * s[7 + i] * s[7 + i] - w.gravity[i] * s[i])
+            for j in range(3):
+                total += 0.5 * s[10 + i] * b.inertia[i, j] * s[10 + j]
+    return total
 
 
 @kernel()
@@ -328,12 +355,14 @@ def start_island(world, root):
     if w.ng > 0 and w.forces != 0:
         w.asked_state = y.ctypes.data
         call(w.forces, world, SATURATE, 0)
+    before = energy(world, y)
     if w.nc > 0:
-        keep_closed(world, y, False)
+        keep_closed(world, y, False, False)
         place(world, y)
     if w.nc > 0 and not closing:
-        keep_closed(world, y, True)
+        keep_closed(world, y, True, True)
         place(world, y)
+    log_jump(world, energy(world, y) - before)
     comes = choose_modes(world, y, micro, w.slipped, closing)
     if comes == NO_FORCES:
         dissolve(world, island)
@@ -359,17 +388,14 @@ def start_island(world, root):
         for i in range(6):
             way[k, i] = 0.0
     micro_piece(world, micro, way, C)
-    lost = micro_work(world, micro, work)
+    micro_work(world, micro, C, work)
     if closing:
         close_by_end(world, C, way)
         micro_piece(world, micro, way, C)
-        for k in range(w.m):
-            for i in range(3):
-                lost -= bodies(world)[local_bodies(world)[k]].mass * w.gravity[i] * way[k, i]
-        for p in range(DEGREE):
-            lost += work[FRICTION, p]
+        micro_work(world, micro, C, work)
+        for p in range(DEGREE):  # friction of the bounces is theirs
+            work[CLOSING, p] += work[FRICTION, p]
             work[FRICTION, p] = 0.0
-        log_jump(world, lost)
     islands(world)[island].ends = CALM if comes == CALMS else MICRO
     begin_pieces(world, island, C, work, micro, 1.0)
     return STARTED
@@ -426,6 +452,8 @@ def go_on(world, island, j):
     show_island(world, island)
     e = islands(world)[island]
     longest = min(w.longest_step, e.step if e.step > 0.0 else FIRST_STEP * w.duration)
+    if w.fixed_step > 0.0:
+        longest = w.fixed_step
     if w.ng > 0 and w.forces != 0:
         w.asked_time, w.asked_state = w.time, local_state(world).ctypes.data
         call(w.forces, world, SATURATE, 0)

@@ -44,7 +44,7 @@ from ..engine.tables_kernels import (
     pairs,
 )
 from ..kernels import cross, matrix, rotation_matrix, turned, vector
-from ..tolerances import CONTACT_GAP, DRIVE_MARGIN
+from ..tolerances import CONTACT_GAP, DRIVE_MARGIN, NO_MOTION
 
 COUNT, FILL, PLACE, LIMIT, TOUCH, ROOM = 0, 1, 2, 3, 4, 5
 """What `joints` is asked: how many rows hold the bodies shown; which they are; to place them; to place a limit that is
@@ -130,12 +130,43 @@ def place_rows(world):
         J = joint_jacobian(world)[c]
         for i in range(12):
             J[i // 6, i % 6] = out[i]
+        if w.planar and not keep_row_in_plane(world, J):
+            joint_value(world)[c] = joint_speed(world)[c] = joint_rate(world)[c] = 0.0
+
+
+@kernel()
+def keep_in_plane(plane, j):
+    """Leave of a row (6,) of a Jacobian only what moves a body in the plane."""
+    out = j[0] * plane[0] + j[1] * plane[1] + j[2] * plane[2]
+    about = j[3] * plane[0] + j[4] * plane[1] + j[5] * plane[2]
+    for i in range(3):
+        j[i] -= out * plane[i]
+        j[3 + i] = about * plane[i]
+
+
+@kernel()
+def keep_row_in_plane(world, J):
+    """Leave of a joint's row (2, 6) only what moves bodies in the plane; False where that is nothing but rounding."""
+    w, before, after = header(world), 0.0, 0.0
+    for side in range(2):
+        for i in range(6):
+            before += J[side, i] ** 2
+        keep_in_plane(w.plane, J[side])
+        for i in range(6):
+            after += J[side, i] ** 2
+    if after > NO_MOTION * before:
+        return True
+    for side in range(2):
+        for i in range(6):
+            J[side, i] = 0.0
+    return False
 
 
 @kernel()
 def place_limit(world, c):
     """Place contact c of those shown, which is a limit."""
-    o, row, J = contacts(world)[local_contacts(world)[c]], local_placed(world)[c], local_jacobian(world)[c]
+    w, o = header(world), contacts(world)[local_contacts(world)[c]]
+    row, J = local_placed(world)[c], local_jacobian(world)[c]
     r = limit_rows(world)[o.index[0]]
     ends, out = matrix(2, 13), vector(12)
     read_ends(world, r, ends)
@@ -146,6 +177,8 @@ def place_limit(world, c):
         for e in range(3):
             for i in range(6):
                 J[side, e, i] = out[6 * (1 - side) + i] if e == 0 else 0.0
+        if w.planar:
+            keep_in_plane(w.plane, J[side, 0])
     frame_of_limit(world, r, ends, row)
     row[15], row[18], row[21] = rate, bias, value
     local_rate(world)[c, 0] = bias
@@ -296,6 +329,7 @@ def apply_forces(world):
     """Fill the forces on the bodies shown, world axes, at the states and time asked about."""
     w = header(world)
     state, turn, applied = _states(w.asked_state, w.m), local_turn(world), local_applied(world)
+    w.spring_power = 0.0
     for n in range(CHANNELS):
         w.power[n] = 0.0
     for k in range(w.m):
@@ -321,6 +355,7 @@ def apply_forces(world):
                 w.power[DRIVES] += along * rate
             else:
                 w.power[DAMPING] -= r.damping * rate * rate
+                w.spring_power += r.stiffness * (r.target - value) * rate
             for side in range(2):
                 b = local_of(world, r.base if side == 0 else r.body)
                 if b >= 0:

@@ -16,6 +16,7 @@ from ..engine.tables_kernels import (
     SLIDING,
     STICKING,
     bodies,
+    contacts,
     header,
     joint_force,
     joint_rate,
@@ -23,6 +24,7 @@ from ..engine.tables_kernels import (
     joint_value,
     local_acceleration,
     local_bodies,
+    local_contacts,
     local_direction,
     local_force,
     local_free,
@@ -72,15 +74,16 @@ def pull_of(world):
 
 
 @kernel()
-def keep_closed(world, state, speeds):
+def keep_closed(world, state, speeds, firmly):
     """Change the velocities (`speeds`), or else the places, of states (m, 13) as little as possible in the kinetic
-    metric, to those that modes and joints hold closed. The island is placed there."""
+    metric, to those that modes and joints hold closed; `firmly`, without a shift of what sticks. The island is placed
+    there."""
     w, s = header(world), problem(world)
     rate, placed, mode = local_rate(world), local_placed(world), local_mode(world)
     free, turn = local_free(world), local_turn(world)
     held, p, joint, a = wholes(w.nc), matrix(w.nc, 3), vector(w.nj), matrix(w.m, 6)
     for c in range(w.nc):
-        held[c] = OPEN if mode[c] == OPEN else (STICKING if speeds and mode[c] == STICKING else HELD)
+        held[c] = OPEN if mode[c] == OPEN else (STICKING if firmly and mode[c] == STICKING else HELD)
         for e in range(3):
             rate[c, e] = placed[c, 15 + e] if speeds else (placed[c, 21] if e == 0 else 0.0)
             p[c, e] = 0.0
@@ -189,7 +192,8 @@ def choose_modes(world, state, span, slipped, closing):
                 mode[c], direction[c, 0], direction[c, 1] = SLIDING, u[c, 1] / slips, u[c, 2] / slips
                 slow[c] = 1 if slips * span < SLOW_SLIP * w.speed else 0
         else:
-            mode[c] = HELD if u[c, 0] <= MODE_RATE * pull else OPEN
+            opens = contacts(world)[local_contacts(world)[c]].opens != 0 or u[c, 0] > MODE_RATE * pull
+            mode[c] = OPEN if opens else HELD
     loosen(world, s, u, pull, slipped)
     later = speed_after(world, state, span)
     return CALMS if later <= REST * w.speed and later < speed and w.never_rests == 0 else MOVES

@@ -401,9 +401,9 @@ def close_up(world, y):
     """Take away what has drifted of states (m, 13), and place the island there."""
     place(world, y)
     if is_off(world):
-        keep_closed(world, y, False)
+        keep_closed(world, y, False, False)
         place(world, y)
-        keep_closed(world, y, True)
+        keep_closed(world, y, True, True)
         place(world, y)
 
 

@@ -53,7 +53,7 @@ from ..engine.tables_kernels import (
 from ..kernels import cross, matrix, rotation_matrix_into, vector
 from .blocks_kernels import elimination
 from .force_kernels import Problem, stiffnesses
-from .joint_parts_kernels import COUNT, FILL, LIMIT, PLACE
+from .joint_parts_kernels import COUNT, FILL, LIMIT, PLACE, keep_in_plane
 
 _FIRST, _LAST = NUMBER["local_bodies"], NUMBER["joint_stiffness"]
 _OF_CONTACTS, _OF_JOINTS = NUMBER["local_contacts"], NUMBER["local_rows"]
@@ -364,16 +364,6 @@ def turn_over(out):
         out[i], out[3 + i] = -out[i], -out[3 + i]
         out[9 + i], out[12 + i] = out[12 + i], out[9 + i]
     out[17], out[20] = -out[17], -out[20]
-
-
-@kernel()
-def keep_in_plane(plane, j):
-    """Leave of a row (6,) of a Jacobian only what moves a body in the plane."""
-    out = j[0] * plane[0] + j[1] * plane[1] + j[2] * plane[2]
-    about = j[3] * plane[0] + j[4] * plane[1] + j[5] * plane[2]
-    for i in range(3):
-        j[i] -= out * plane[i]
-        j[3 + i] = about * plane[i]
 
 
 @kernel()

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-CHANNELS = ("friction", "damping", "drag", "drives", "applied", "impacts", "closing")
+CHANNELS = ("friction", "damping", "drag", "drives", "applied", "closing", "impacts")
+"""In the order of `engine/tables_kernels.py`, with those of impacts last."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -15,7 +16,7 @@ class EnergyLedger:
     kinetic, potential, springs : energy now, of motion, in gravity, and in the springs of joints
     friction, damping, drag, drives, applied : work since the start: of friction, dampers in joints, drag,
     drives, and functions of the user; what dissipates is negative
-    impacts : change by impact laws; closing : by ends of infinitely many bounces, and of slip too slow to matter
+    closing : change by ends of infinitely many bounces, and of slip too slow to matter; impacts : by impact laws
     """
 
     time: Any
@@ -27,8 +28,8 @@ class EnergyLedger:
     drag: Any
     drives: Any
     applied: Any
-    impacts: Any
     closing: Any
+    impacts: Any
 
     @property
     def energy(self) -> Any:

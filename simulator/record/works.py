@@ -26,7 +26,7 @@ def work_until(log: Log, times: Array, side: str) -> Array:
         (_CLOSING, log.jumps.column("time"), log.jumps.column("energy")),
     ):
         known = np.searchsorted(when, times, side="left" if side == "left" else "right")
-        done[:, channel] = np.concatenate([[0.0], np.cumsum(energy)])[known]
+        done[:, channel] += np.concatenate([[0.0], np.cumsum(energy)])[known]
     return done
 
 
