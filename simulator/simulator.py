@@ -330,7 +330,7 @@ class Simulator:
         """Go on for a while, at most to `until` [s] or for so many turns, and tell those who want to know of events;
         whether nothing is left to do by then."""
         header, known = self._world.header, len(self.trajectory.events)
-        if self._functions and self._user_event(until):
+        if self._functions and not header["asked"] and self._user_event(until):
             self._call_back(known)
             return False
         header["until"], header["stops_at_rest"], header["event_limit"] = until, stop_at_rest, self.event_limit
