@@ -8,7 +8,7 @@ import numpy as np
 
 from ...compiled import call, kernel
 from ..kernels import wholes
-from ..movers.ends_kernels import FAILS, LEAVES, MICRO, NOTHING, OPENS, REACHES_LIMIT, SLIPS, STOPS
+from ..movers.ends_kernels import CAN_OPEN, FAILS, LEAVES, MICRO, NOTHING, OPENS, REACHES_LIMIT, SLIPS, STOPS
 from ..tolerances import CONTACT_GAP, LASTING, MICRO_STEP, STAY
 from .bounces_kernels import mark_closing, note_bounces
 from .cells_kernels import change_cell, list_others, settle_in
@@ -349,10 +349,12 @@ def change_modes(world, island, ends, lasted):
             w.found_count += 1
             row = contacts(world)[row].fellow
     place_found(world)
-    if lasted and (ends == OPENS or ends == SLIPS or ends == STOPS):
-        log_event(world, LIFT_OFF if ends == OPENS else (SLIP if ends == SLIPS else STICK), 0)
+    opens = 0
     if ends == OPENS:
-        contacts(world)[e.cause].opens = 1
+        opens = 1 if call(w.hold, world, CAN_OPEN, islands(world)[island].cause) else 2
+        contacts(world)[islands(world)[island].cause].opens = opens
+    if lasted and (opens == 1 or ends == SLIPS or ends == STOPS):
+        log_event(world, LIFT_OFF if ends == OPENS else (SLIP if ends == SLIPS else STICK), 0)
     w.slipped = 1 if ends == SLIPS else 0
     return resolve(world)
 

@@ -149,7 +149,7 @@ CONTACT = np.dtype(
         ("fellow", WHOLE),  # next contact of its island, -1: none
         ("behind", WHOLE),  # in a planar scene: the contact it is one with, which stands for it; -1: none
         ("mode", WHOLE),
-        ("opens", WHOLE),  # whether it has just come to press no more
+        ("opens", WHOLE),  # 1: it has just come to press no more; 2: and others keep it closed
         ("again", WHOLE),  # whether its pair touched before it was looked at anew
         ("closing", WHOLE),  # whether it bounces no more to speak of, and is to stay closed
         ("slow", WHOLE),  # whether it slides so slowly that its friction keeps its direction
@@ -167,8 +167,9 @@ CHANNELS = 6
 """Through which work is done that has no potential; the last: by the ends of bounces and of slip."""
 DEGREE = 8  # number of coefficients of an island's polynomials, by powers
 
-OPEN, SLIDING, STICKING, HELD = 0, 1, 2, 3
-"""Modes of a lasting contact: leaves; slides; sticks; stays closed by what others hold, without force."""
+OPEN, SLIDING, STICKING, HELD, CARRIED = 0, 1, 2, 3, 4
+"""Modes of a lasting contact: leaves; slides; sticks; is held closed without friction; stays closed by what others hold,
+without force."""
 
 ISLAND = np.dtype(
     [

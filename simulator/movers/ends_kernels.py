@@ -4,3 +4,5 @@ NOTHING, OPENS, SLIPS, STOPS, PRESSES, LEAVES, DRIVE_CHANGES, REACHES_LIMIT, FAI
 """It goes on; a contact opens, leaves its cone, stops slipping, presses again, or comes to the end of a feature; a drive
 comes to its largest force or away from it; a joint reaches a limit; no step can be made; a micro-step is over;
 it is, and bodies stand still or nearly so."""
+CAN_OPEN = 1
+"""What the part `hold` is asked about a contact; 0 else."""

@@ -435,7 +435,7 @@ def solve_forces(s, p, joint, a, warm, tolerance):
 
 # -- with known modes --------------------------------------------------------------------------------------
 
-OPEN, SLIDING, STICKING, HELD = 0, 1, 2, 3  # as in the table of contacts
+OPEN, SLIDING, STICKING, HELD, CARRIED = 0, 1, 2, 3, 4  # as in the table of contacts
 STIFF = 1e4  # r where modes are known, times the mean stiffness of a contact
 REFINEMENTS = 30
 
@@ -448,7 +448,7 @@ def mode_matrix(s, r, mode, direction):
     add_joints(s, r)
     D = matrix(3, 3)
     for c in range(s.ends.shape[0]):
-        if mode[c] == OPEN:
+        if mode[c] == OPEN or mode[c] == CARRIED:
             continue
         stiff = r * s.stiffness[c]
         for i in range(3):
@@ -471,7 +471,7 @@ def hold_back(s, r, mode, direction, u, ju, p, joint):
     """Change forces p (nc, 3) and joint (nj,) by what stiffness does against rates u (nc, 3) and ju (nj,)."""
     for c in range(s.ends.shape[0]):
         stiff = r * s.stiffness[c]
-        if mode[c] == OPEN:
+        if mode[c] == OPEN or mode[c] == CARRIED:
             p[c, 0] = p[c, 1] = p[c, 2] = 0.0
             continue
         p[c, 0] -= stiff * u[c, 0]
@@ -492,7 +492,7 @@ def largest_rate(s, mode, u, ju):
     """Of the rates that modes and joints hold at zero."""
     worst = 0.0
     for c in range(s.ends.shape[0]):
-        if mode[c] != OPEN:
+        if mode[c] != OPEN and mode[c] != CARRIED:
             worst = max(worst, abs(u[c, 0]))
         if mode[c] == STICKING:
             worst = max(worst, abs(u[c, 1]), abs(u[c, 2]))

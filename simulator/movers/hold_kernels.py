@@ -39,10 +39,10 @@ from ..engine.tables_kernels import (
 )
 from ..kernels import TERMS, matrix
 from ..tolerances import FIRST_STEP, MICRO_STEP
-from .ends_kernels import CALM, FAILS, MICRO
+from .ends_kernels import CALM, CAN_OPEN, FAILS, MICRO
 from .force_kernels import contact_rates
 from .joint_parts_kernels import SATURATE
-from .modes_kernels import CALMS, NO_FORCES, NOTHING_PRESSES, RESTS, choose_modes, keep_closed
+from .modes_kernels import CALMS, NO_FORCES, NOTHING_PRESSES, RESTS, can_open, choose_modes, keep_closed
 from .steps_kernels import make_step
 from .system_kernels import place, problem, show_island, write_forces
 
@@ -402,8 +402,11 @@ def start_island(world, root):
 
 
 @part
-def hold(world, i, j):
-    """Let all members that hold together move in contact, on joints, or rest; 1 where no forces are found."""
+def hold(world, what, row):
+    """Let all members that hold together move in contact, on joints, or rest; 1 where no forces are found. Or,
+    asked about a contact, say whether it can open."""
+    if what == CAN_OPEN:
+        return 1 if can_open(world, row) else 0
     w, table = header(world), contacts(world)
     for k in range(w.members_count):
         root = members(world)[k]

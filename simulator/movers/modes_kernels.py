@@ -11,6 +11,7 @@ import numpy as np
 
 from ...compiled import kernel
 from ..engine.tables_kernels import (
+    CARRIED,
     HELD,
     OPEN,
     SLIDING,
@@ -29,6 +30,7 @@ from ..engine.tables_kernels import (
     local_force,
     local_free,
     local_friction,
+    local_jacobian,
     local_mode,
     local_placed,
     local_rate,
@@ -39,6 +41,7 @@ from ..engine.tables_kernels import (
 )
 from ..kernels import matrix, vector, wholes
 from ..tolerances import (
+    CAN_OPEN,
     FORCE_ACCURACY,
     FORCE_SHARE,
     FORCES_FOUND,
@@ -192,11 +195,60 @@ def choose_modes(world, state, span, slipped, closing):
                 mode[c], direction[c, 0], direction[c, 1] = SLIDING, u[c, 1] / slips, u[c, 2] / slips
                 slow[c] = 1 if slips * span < SLOW_SLIP * w.speed else 0
         else:
-            opens = contacts(world)[local_contacts(world)[c]].opens != 0 or u[c, 0] > MODE_RATE * pull
-            mode[c] = OPEN if opens else HELD
+            opens = contacts(world)[local_contacts(world)[c]].opens
+            mode[c] = OPEN if opens == 1 or u[c, 0] > MODE_RATE * pull else (CARRIED if opens == 2 else HELD)
     loosen(world, s, u, pull, slipped)
     later = speed_after(world, state, span)
     return CALMS if later <= REST * w.speed and later < speed and w.never_rests == 0 else MOVES
+
+
+@kernel()
+def can_open(world, row):
+    """Whether a contact (of the table) that presses no more can open while those that press stay closed: whether a
+    push there moves it. The island is shown and placed."""
+    w, s = header(world), problem(world)
+    read_forces(world)
+    force, top, which = local_force(world), 0.0, -1
+    for c in range(w.nc):
+        top = max(top, force[c, 0])
+        if local_contacts(world)[c] == row:
+            which = c
+    rate, free, J = local_rate(world), local_free(world), local_jacobian(world)
+    kept_rate, kept_joint, kept_free = matrix(w.nc, 3), vector(w.nj), matrix(w.m, 6)
+    held, p, joint, a = wholes(w.nc), matrix(w.nc, 3), vector(w.nj), matrix(w.m, 6)
+    for c in range(w.nc):
+        held[c] = HELD if c != which and force[c, 0] > FORCE_SHARE * top else OPEN
+        for e in range(3):
+            kept_rate[c, e], rate[c, e], p[c, e] = rate[c, e], 0.0, 0.0
+    for c in range(w.nj):
+        kept_joint[c], joint_rate(world)[c], joint[c] = joint_rate(world)[c], 0.0, 0.0
+    alone = 0.0
+    for k in range(w.m):
+        for i in range(6):
+            kept_free[k, i], free[k, i], a[k, i] = free[k, i], 0.0, 0.0
+    for side in range(2):
+        k = s.ends[which, side]
+        if k >= 0:
+            for i in range(6):
+                for j in range(6):
+                    free[k, i] += s.mobility[k, i, j] * J[which, side, 0, j]
+                alone += J[which, side, 0, i] * free[k, i]
+    solve_mode(s, held, s.direction, p, joint, a, True, 0.0)
+    moves = 0.0
+    for side in range(2):
+        k = s.ends[which, side]
+        if k >= 0:
+            for i in range(6):
+                moves += J[which, side, 0, i] * a[k, i]
+    for c in range(w.nc):
+        for e in range(3):
+            rate[c, e] = kept_rate[c, e]
+    for c in range(w.nj):
+        joint_rate(world)[c] = kept_joint[c]
+    for k in range(w.m):
+        for i in range(6):
+            free[k, i] = kept_free[k, i]
+    return moves > CAN_OPEN * alone
 
 
 @kernel()

@@ -13,6 +13,7 @@ from ..engine.tables_kernels import (
     DEGREE,
     FRICTION,
     HELD,
+    CARRIED,
     OPEN,
     SLIDING,
     STICKING,
@@ -35,7 +36,7 @@ from ..engine.tables_kernels import (
     local_state,
 )
 from ..kernels import matrix, vector
-from ..tolerances import DRIFT, FORCE_MARGIN, MODE_ACCURACY, PRESSES_AGAIN, SLOW_SLIP
+from ..tolerances import DRIFT, FORCE_MARGIN, LASTING, MODE_ACCURACY, PRESSES_AGAIN, SLOW_SLIP
 from .ends_kernels import DRIVE_CHANGES, FAILS, LEAVES, NOTHING, OPENS, PRESSES, REACHES_LIMIT, SLIPS, STOPS
 from .features_kernels import room_of
 from .force_kernels import contact_rates, solve_mode
@@ -185,6 +186,11 @@ def least_margin(world):
     least, what, which = np.inf, NOTHING, -1
     for c in range(w.nc):
         if mode[c] == OPEN:
+            continue
+        if mode[c] == CARRIED:  # until others let it go
+            margin = 1.0 - abs(placed[c, 15]) / (LASTING * w.speed)
+            if margin < least:
+                least, what, which = margin, PRESSES, c
             continue
         n = force[c, 0] / top if top > 0.0 else 0.0
         margin, ends = n, OPENS
