@@ -91,8 +91,8 @@ def search_on_plane(world, i, j):
             gap += b.normal[k] * m.state[k]
             rate += b.normal[k] * m.state[7 + k]
             pull += b.normal[k] * m.acceleration[k]
+        under = rate * rate - 2.0 * pull * gap
         if gap > TOUCH_GAP * size:
-            under = rate * rate - 2.0 * pull * gap
             if under < 0.0 or (rate >= 0.0 and pull >= 0.0):
                 return 0
             root = np.sqrt(under)
@@ -100,6 +100,19 @@ def search_on_plane(world, i, j):
                 w.span = m.start + (rate + root) / -pull
             else:
                 w.span = m.start + 2.0 * gap / (root - rate)
+            return 1
+        if not (bodies(world)[a].sensor or b.sensor):  # it touches
+            if rate < -slow:
+                w.span = m.start
+                return 1
+            if rate > slow and pull < 0.0 <= under:
+                w.span = m.start + (rate + np.sqrt(under)) / -pull
+                return 1
+            deepest = PENETRATION * size
+            when = first_root(max(gap + deepest, 0.1 * deepest), rate, 0.5 * pull)
+            if when == np.inf:
+                return 0
+            w.span = m.start + when
             return 1
     begin = 0.0
     if bodies(world)[a].sensor or b.sensor:  # it may have been inside before

@@ -185,6 +185,7 @@ def choose_modes(world, state, span, slipped, closing):
         return NOTHING_PRESSES
     for c in range(w.nc):
         slips = np.sqrt(u[c, 1] ** 2 + u[c, 2] ** 2)
+        mode[c] = OPEN
         if force[c, 0] > FORCE_SHARE * top:
             mode[c], slow[c] = STICKING, 0
             if slider[c]:
@@ -194,9 +195,12 @@ def choose_modes(world, state, span, slipped, closing):
             elif slips > MODE_RATE * pull:
                 mode[c], direction[c, 0], direction[c, 1] = SLIDING, u[c, 1] / slips, u[c, 2] / slips
                 slow[c] = 1 if slips * span < SLOW_SLIP * w.speed else 0
-        else:
-            opens = contacts(world)[local_contacts(world)[c]].opens
-            mode[c] = OPEN if opens == 1 or u[c, 0] > MODE_RATE * pull else (CARRIED if opens == 2 else HELD)
+    for c in range(w.nc):
+        if not force[c, 0] > FORCE_SHARE * top and u[c, 0] <= MODE_RATE * pull:
+            if not moves_alone(world, c, force, top):
+                mode[c] = CARRIED
+            elif contacts(world)[local_contacts(world)[c]].opens != 1:
+                mode[c] = HELD
     loosen(world, s, u, pull, slipped)
     later = speed_after(world, state, span)
     return CALMS if later <= REST * w.speed and later < speed and w.never_rests == 0 else MOVES
@@ -204,15 +208,21 @@ def choose_modes(world, state, span, slipped, closing):
 
 @kernel()
 def can_open(world, row):
-    """Whether a contact (of the table) that presses no more can open while those that press stay closed: whether a
-    push there moves it. The island is shown and placed."""
-    w, s = header(world), problem(world)
+    """Whether a contact (of the table) that presses no more can open while those that press stay closed. The island is
+    shown and placed."""
     read_forces(world)
     force, top, which = local_force(world), 0.0, -1
-    for c in range(w.nc):
+    for c in range(header(world).nc):
         top = max(top, force[c, 0])
         if local_contacts(world)[c] == row:
             which = c
+    return moves_alone(world, which, force, top)
+
+
+@kernel()
+def moves_alone(world, which, force, top):
+    """Whether a push at a contact opens it while those that press stay closed."""
+    w, s = header(world), problem(world)
     rate, free, J = local_rate(world), local_free(world), local_jacobian(world)
     kept_rate, kept_joint, kept_free = matrix(w.nc, 3), vector(w.nj), matrix(w.m, 6)
     held, p, joint, a = wholes(w.nc), matrix(w.nc, 3), vector(w.nj), matrix(w.m, 6)
