@@ -241,3 +241,6 @@ NO_MOTION = 1e-24
 
 CAN_OPEN = 1e-6
 """[of the mobility of a contact alone] what is left of it where others keep it closed."""
+
+STOPPED_SLIP = 1e-3
+"""[SLOW_SLIP] speed below which slip has stopped where it ends."""

@@ -29,7 +29,8 @@ from .convex_kernels import (
 
 _ON_HULL = 1e-7  # of the size: points this near what held contacts span are kept by them
 _SPREAD = 1e-6  # of the size: held contacts farther from a point, or line, span a line, or plane
-_STEPS = 10_000
+_APART = 1e-6  # of the size: from here on one axis leads as well
+_STEPS = 50_000
 
 
 @kernel()
@@ -288,7 +289,7 @@ def held_impact(
             step = PENETRATION * size / max(fast, slow)
         if tau >= span or (holds and count == 0):
             return np.inf, 0
-        if not holds and (clear > CONTACT_GAP * size or count == 0):
+        if not holds and (clear > _APART * size or count == 0):
             return tau, 2
         following = tau + step
         if following == tau:

@@ -9,7 +9,7 @@ import numpy as np
 from ...compiled import call, kernel
 from ..kernels import wholes
 from ..movers.ends_kernels import CAN_OPEN, FAILS, LEAVES, MICRO, NOTHING, OPENS, REACHES_LIMIT, SLIPS, STOPS
-from ..tolerances import CONTACT_GAP, LASTING, MICRO_STEP, STAY
+from ..tolerances import CONTACT_GAP, LASTING, MICRO_STEP, SLOW_SLIP, STAY, STOPPED_SLIP
 from .bounces_kernels import mark_closing, note_bounces
 from .cells_kernels import change_cell, list_others, settle_in
 from .flight_kernels import bring, fly
@@ -51,12 +51,14 @@ from .tables_kernels import (
     HELD,
     NUMBER,
     OPEN,
+    SLIDING,
     bodies,
     contacts,
     found,
     groups,
     header,
     islands,
+    local_contacts,
     local_placed,
     members,
     motions,
@@ -331,11 +333,10 @@ def change_modes(world, island, ends, lasted):
         micro = min(2.0 * micro, w.longest_micro_step)
     else:
         micro = max(0.25 * micro, MICRO_STEP * w.duration)
+    since, step, cause = e.start, e.step, e.cause
     body = e.body
     while body >= 0:
         join(world, body)
-        motions(world)[body].micro_step = micro
-        motions(world)[body].step = 0.0 if ends == FAILS else e.step
         body = motions(world)[body].fellow
     if ends == LEAVES:
         pairs(world)[contacts(world)[e.cause].pair].stale = 1
@@ -349,14 +350,31 @@ def change_modes(world, island, ends, lasted):
             w.found_count += 1
             row = contacts(world)[row].fellow
     place_found(world)
+    turns = ends == STOPS and not has_stopped(world, cause)
+    if turns:  # slip so slow that its direction is not its own: as long as that lasts, longer steps find it
+        micro = min(max(micro, 0.5 * (w.time - since)), w.longest_micro_step)
+    for k in range(w.members_count):
+        m = motions(world)[members(world)[k]]
+        m.micro_step, m.step = micro, 0.0 if ends == FAILS else step
     opens = 0
     if ends == OPENS:
-        opens = 1 if call(w.hold, world, CAN_OPEN, islands(world)[island].cause) else 2
-        contacts(world)[islands(world)[island].cause].opens = opens
-    if lasted and (opens == 1 or ends == SLIPS or ends == STOPS):
+        opens = 1 if call(w.hold, world, CAN_OPEN, cause) else 2
+        contacts(world)[cause].opens = opens
+    if lasted and (opens == 1 or ends == SLIPS or (ends == STOPS and not turns)):
         log_event(world, LIFT_OFF if ends == OPENS else (SLIP if ends == SLIPS else STICK), 0)
     w.slipped = 1 if ends == SLIPS else 0
     return resolve(world)
+
+
+@kernel()
+def has_stopped(world, row):
+    """Whether the slip of a contact has come to its end, and has not only left the direction that it had."""
+    w, c, C = header(world), contacts(world)[row], local_contacts(world)
+    for k in range(w.nc):
+        if C[k] == row:
+            u = local_placed(world)[k]
+            return u[16] * u[16] + u[17] * u[17] <= (STOPPED_SLIP * SLOW_SLIP * w.speed) ** 2
+    return c.mode != SLIDING
 
 
 @kernel()
