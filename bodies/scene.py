@@ -92,7 +92,8 @@ class Scene:
 
     @property
     def materials_of_pairs(self) -> tuple[tuple[tuple[int, int], Material], ...]:
-        """Pairs (i, j), i < j, of bodies given to ``set_pair_material``, in rising order, each with its material."""
+        """Pairs (i, j), i < j, of bodies given to ``set_pair_material``, in rising order, each with its
+        material."""
         return tuple(sorted(self._pair_materials.items()))
 
     @property

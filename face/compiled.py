@@ -1,9 +1,9 @@
 """How numerical kernels are compiled and kept.
 
-Numba compiles every function on its own, optimises it with all that it calls, wraps it for Python and for C, and turns it
-into machine code, although most functions are only called by others; half of the time to compile the engine went there.
-Here a kernel that another one calls is only translated; the kernel that Python calls, or a `Part` that others call by
-its address, is optimised once with everything below it, and kept on disk.
+Numba compiles every function on its own, optimises it with all that it calls, wraps it for Python and for C, and
+turns it into machine code, although most functions are only called by others; half of the time to compile the
+engine went there. Here a kernel that another one calls is only translated; the kernel that Python calls, or a
+`Part` that others call by its address, is optimised once with everything below it, and kept on disk.
 
 Numba's file cache stamps a compiled function with the contents of its own source file only, so an edit
 of a callee in another file leaves the caller's cached machine code in place, silently. Here the stamp
@@ -27,7 +27,7 @@ from numba import types
 from numba.core import caching, compiler
 from numba.core.ccallback import CFunc
 from numba.core.codegen import JITCodeLibrary
-from numba.core.dispatcher import _FunctionCompiler
+from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]
 from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
@@ -205,7 +205,9 @@ class Kernel:
     def inner(self) -> Any:
         """What other kernels call: only translated, and compiled with them."""
         return _dispatcher_of(
-            self.py_func, self._options | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}, _InnerCompiler
+            self.py_func,
+            self._options | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True},
+            _InnerCompiler,
         )
 
     @property
@@ -247,13 +249,13 @@ class Part:
     @property
     def address(self) -> int:
         """Where its machine code is; compiled, or read from the disk, when first asked for."""
-        return _compiled_part(self._function).address
+        return int(_compiled_part(self._function).address)
 
 
 @cache
-def _compiled_part(function: Callable) -> CFunc:
+def _compiled_part(function: Callable) -> Any:
     options = {"nopython": True, "error_model": "numpy"}
-    compiled = CFunc(function, ((types.int64,) * 3, types.int64), {}, options)
+    compiled: Any = CFunc(function, ((types.int64,) * 3, types.int64), {}, options)
     compiled._compiler = _PartCompiler(
         function, compiled._targetdescr, options, {}, compiled._compiler.pipeline_class
     )
@@ -308,8 +310,8 @@ def rows_at(record: Any, row: tuple[int, ...] = ()) -> Any:
 
 
 def table_opener(place: int, record: Any, row: tuple[int, ...]) -> Any:
-    """In a kernel: ``opened(world)`` is a table; word `place` of the record at the address `world` is where it lies,
-    and two words further stands how many rows it has room for."""
+    """In a kernel: ``opened(world)`` is a table; word `place` of the record at the address `world` is where it
+    lies, and two words further stands how many rows it has room for."""
     kind = types.Array(numba.from_dtype(record), 1 + len(row), "C")
 
     @intrinsic

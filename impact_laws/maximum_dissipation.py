@@ -85,9 +85,7 @@ class MaximumDissipation:
                 problem, np.zeros((1, velocity.size)), ("simultaneous impact",),
                 info={"residual": 0.0, "sweeps": 0, "newton_steps": 0},
             )  # fmt: skip
-        solver = DenseRelaxation(
-            inertia, velocity, friction, RULES[self.friction_rule], problem.dim, impulse
-        )
+        solver = DenseRelaxation(inertia, velocity, friction, RULES[self.friction_rule], problem.dim, impulse)
         solver.solve(self.tolerance, self.max_sweeps, rng)
         status, message = ImpactStatus.RESOLVED, ""
         if solver.residual > self.tolerance:

@@ -143,7 +143,9 @@ class StrongeCoulomb:
         return self.outcome_of_record(problem, record[:rows], ended, steps)
 
     @classmethod
-    def outcome_of_record(cls, problem: ImpactProblem, record: Array, ended: int, steps: int) -> ImpactOutcome:
+    def outcome_of_record(
+        cls, problem: ImpactProblem, record: Array, ended: int, steps: int
+    ) -> ImpactOutcome:
         """The outcome that a record (k, 7) of `stronge_kernels.resolve_contacts` tells of, with how it ended."""
         status, message = _STATUS[ended]
         if problem.contact_count > 1:

@@ -226,7 +226,8 @@ class Articulation:
         return float(0.5 * (self.law[:, 1] * stretch * stretch).sum())
 
     def allowed(self, bodies: NDArray[np.int64], states: Array, inverse_mass: Array) -> Array:
-        """An inverse mass (6 m, 6 m) of these bodies, of states (n, 13) of all, without the motions that joints bar."""
+        """An inverse mass (6 m, 6 m) of these bodies, of states (n, 13) of all, without the motions that joints
+        bar."""
         local = np.full(len(states), -1, dtype=np.int64)
         local[bodies] = np.arange(len(bodies))
         _, ends, geometry = self.held.among(local)
@@ -244,16 +245,18 @@ class Articulation:
 
 
 def allowed_inverse(inverse_mass: Array, rows: Array) -> Array:
-    """An inverse mass (n, n) without the motions in which rows of joints (k, n) have a rate; rows may depend on each
-    other."""
+    """An inverse mass (n, n) without the motions in which rows of joints (k, n) have a rate; rows may depend on
+    each other."""
     if not len(rows):
         return inverse_mass
     values, vectors = np.linalg.eigh(inverse_mass)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     across = root.T @ rows.T
     size = np.linalg.norm(across, axis=0)
-    basis, sizes, _ = np.linalg.svd(across / np.where(size > 0.0, size, 1.0), full_matrices=False)
-    basis = basis[:, sizes**2 > JOINT_RANK]
+    scaled = across / np.where(size > 0.0, size, 1.0)
+    left, sizes, _ = np.linalg.svd(scaled, full_matrices=False)
+    kept = np.flatnonzero(sizes**2 > JOINT_RANK)
+    basis = left[:, kept]
     root = root - (root @ basis) @ basis.T
     return np.asarray(root @ root.T)
 

@@ -12,7 +12,19 @@ from ..compiled import Part
 from ..impact_laws import ImpactLaw
 from . import python_parts
 from .engine import kinds_kernels
-from .engine.pairs_kernels import BALL, BALLS, HULL, HULLS, MESH, MESHES, ON_PLANE, PLANE, ROUND, ROUND_MESH, ROUNDS
+from .engine.pairs_kernels import (
+    BALL,
+    BALLS,
+    HULL,
+    HULLS,
+    MESH,
+    MESHES,
+    ON_PLANE,
+    PLANE,
+    ROUND,
+    ROUND_MESH,
+    ROUNDS,
+)
 from .laws import compiled_law, set_parameters
 from .movers import hold_kernels, joint_parts_kernels, system_kernels
 from .state import Model
@@ -92,7 +104,9 @@ def _pairs(model: Model, classes: list[int]) -> Iterator[tuple[int, int]]:
     if model.count > _FEW_BODIES:
         sorts: dict[tuple[int, ...], list[int]] = {}
         for k, body in enumerate(scene.bodies):
-            sorts.setdefault((classes[k], movable[k], body.collision_group, body.collision_mask), []).append(k)
+            sorts.setdefault((classes[k], movable[k], body.collision_group, body.collision_mask), []).append(
+                k
+            )
         chosen = sorted(k for members in sorts.values() for k in members[:2])  # type: ignore[assignment]
     for i, j in itertools.combinations(chosen, 2):
         if (movable[i] or movable[j]) and scene.collides(i, j):
@@ -121,5 +135,3 @@ def _no_collection() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
-
-

@@ -37,7 +37,7 @@ class BranchNode:
     start_time: float
 
     @property
-    def events(self) -> tuple[Event, ...]:
+    def events(self) -> Sequence[Event]:
         """The events of this node alone."""
         return self.trajectory.events[self.first_event :]
 
@@ -234,7 +234,9 @@ class _Branch:
                 _Branch(
                     index,
                     first,
-                    _Group(group, {member: generators[member] for member in members}, group.tolerance, outcome),
+                    _Group(
+                        group, {member: generators[member] for member in members}, group.tolerance, outcome
+                    ),
                 )
                 for outcome, members in parting.ways
             ]

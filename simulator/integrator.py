@@ -8,7 +8,8 @@ from .tolerances import STEP_ACCURACY
 
 @dataclass(frozen=True)
 class Integrator:
-    """Steps of motion in contact, on joints and under forces: explicit ones of order 8, with dense output of order 7.
+    """Steps of motion in contact, on joints and under forces: explicit ones of order 8, with dense output of order
+    7.
 
     accuracy : relative error of a step that is accepted, from 1e-14 on
     largest_step : [s], None for no limit but that of accuracy

@@ -173,7 +173,8 @@ def free_piece_into(state, acceleration, inertia, inverse_inertia, C):
 
 @kernel()
 def free_piece(state, acceleration, inertia, inverse_inertia):
-    """Taylor series of free flight from `state` (13,): returns coefficients (13, TERMS) and how long they hold [s]."""
+    """Taylor series of free flight from `state` (13,): returns coefficients (13, TERMS) and how long they hold
+    [s]."""
     C = np.empty((13, TERMS))
     span = free_piece_into(state, acceleration, inertia, inverse_inertia, C)
     return C, span

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..compiled import Part
 from ..impact_laws import (
@@ -48,9 +47,7 @@ def set_parameters(world: World, law: ImpactLaw) -> None:
     header = world.header
     if isinstance(law, StrongeCoulomb | SequentialReflection):
         header["law_order"] = ORDERS[str(law.order)]
-        header["law_limit"] = (
-            law.max_impacts if isinstance(law, StrongeCoulomb) else law.max_reflections
-        )
+        header["law_limit"] = law.max_impacts if isinstance(law, StrongeCoulomb) else law.max_reflections
     elif isinstance(law, MaximumDissipation):
         header["law_order"], header["law_limit"] = RULES[law.friction_rule], law.max_sweeps
         header["law_accuracy"] = law.tolerance
@@ -102,7 +99,11 @@ def answer(world: World, outcome: ImpactOutcome) -> bytes:
     world.reserve("stages", -(-stages.size // STAGE))
     world.table("stages", -(-stages.size // STAGE)).reshape(-1)[: stages.size] = stages.ravel()
     header["stages_count"], header["stage_width"] = stages.shape
-    info = {key: value for key, value in outcome.info.items() if isinstance(value, int | float | str | tuple | list)}
+    info = {
+        key: value
+        for key, value in outcome.info.items()
+        if isinstance(value, int | float | str | tuple | list)
+    }
     words = {
         "status": outcome.status.value,
         "message": outcome.message,
@@ -117,7 +118,9 @@ def answer(world: World, outcome: ImpactOutcome) -> bytes:
 def outcome_of_text(problem: ImpactProblem, stages: Array, text: Mapping[str, Any]) -> ImpactOutcome:
     """The outcome that a law in Python gave, from its stages (k, dim*nc) and what is noted of it."""
     status = ImpactStatus[text["status"].upper()]
-    outcome = ImpactOutcome.from_stages(problem, stages, text["labels"], status, text["message"], text["info"])
+    outcome = ImpactOutcome.from_stages(
+        problem, stages, text["labels"], status, text["message"], text["info"]
+    )
     return outcome if outcome.status is status else replace(outcome, status=status, message=text["message"])
 
 
@@ -140,7 +143,9 @@ def outcome_of_record(
         info = {"residual": residual, "sweeps": int(sweeps), "newton_steps": 0}
         outcome = ImpactOutcome.from_stages(problem, impulse[None], ("simultaneous impact",), info=info)
     else:
-        raise ValueError(f"law: expected one that is compiled, and a code that it has, got {law_name!r} and {code}")
+        raise ValueError(
+            f"law: expected one that is compiled, and a code that it has, got {law_name!r} and {code}"
+        )
     return _as_it_was(problem, outcome, impulse, code)
 
 

@@ -38,7 +38,7 @@ class ForceFunctionError(Exception):
 
 
 @cache
-def _callback(function: Python) -> ctypes._CFuncPtr:
+def _callback(function: Python) -> Any:
     """A function of Python as the loop calls it; kept for ever, since worlds know its address."""
 
     def guarded(address: int, i: int, j: int) -> int:

@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 
     from .branches import BranchedRun
 
-_TURNS = 20_000  # of the loop, after which a run looks whether it is interrupted, shows how far it is and writes
+_TURNS = (
+    20_000  # of the loop, after which a run looks whether it is interrupted, shows how far it is and writes
+)
 _PIECES = 20_000  # of motion that are noted before the trajectory takes them over
 _TURNS_WITHOUT_EVENT = 100_000
 _LOOK_AHEAD = 60.0  # [s] that step_event goes on for the sake of event functions alone
@@ -327,13 +329,17 @@ class Simulator:
     def _advance(
         self, until: float, stop_at_rest: bool = True, turns: int = _TURNS, one_event: bool = False
     ) -> bool:
-        """Go on for a while, at most to `until` [s] or for so many turns, and tell those who want to know of events;
-        whether nothing is left to do by then."""
+        """Go on for a while, at most to `until` [s] or for so many turns, and tell those who want to know of
+        events; whether nothing is left to do by then."""
         header, known = self._world.header, len(self.trajectory.events)
         if self._functions and not header["asked"] and self._user_event(until):
             self._call_back(known)
             return False
-        header["until"], header["stops_at_rest"], header["event_limit"] = until, stop_at_rest, self.event_limit
+        header["until"], header["stops_at_rest"], header["event_limit"] = (
+            until,
+            stop_at_rest,
+            self.event_limit,
+        )
         header["waits_for"] = one_event or bool(self._callbacks)
         header["turn_limit"] = 1 if self._functions else turns
         why = self._go(header)
@@ -375,15 +381,18 @@ class Simulator:
         elif why == loop.NO_PROGRESS:
             self._fail(RunStatus.NO_PROGRESS, f"more events than can be followed {at}")
         elif why == loop.SEARCH_FAILED:
-            names = [self.model.scene.bodies[int(world.header[f"failed_{end}"])].name for end in ("first", "second")]
+            names = [
+                self.model.scene.bodies[int(world.header[f"failed_{end}"])].name
+                for end in ("first", "second")
+            ]
             self._fail(
                 RunStatus.NO_PROGRESS,
                 f"the search for the next impact of {names[0]!r} and {names[1]!r} did not end {at}",
             )
         elif why == loop.HOLD_FAILED:
             members = world.members[:3].tolist()
-            names = " and ".join(self.model.scene.bodies[body].name for body in members)
-            self._fail(RunStatus.CONTACT_FAILED, f"no contact forces keep {names} apart {at}")
+            jammed = " and ".join(str(self.model.scene.bodies[body].name) for body in members)
+            self._fail(RunStatus.CONTACT_FAILED, f"no contact forces keep {jammed} apart {at}")
         elif why == loop.LAW_FAILED:
             outcome = self.trajectory.events[-1].outcome
             assert outcome is not None

@@ -42,8 +42,8 @@ SAME_NORMAL = 1e-6
 """[length of the difference] Normals this close at one place are one contact."""
 
 APPROACH = 1e-10
-"""[of the scene's speed] Slower approach at touch is rounding of a velocity that the law set to zero, not an impact.
-Larger: slow impacts are lost. Smaller: rounding brings impacts without end."""
+"""[of the scene's speed] Slower approach at touch is rounding of a velocity that the law set to zero, not an
+impact. Larger: slow impacts are lost. Smaller: rounding brings impacts without end."""
 
 APPROACH_SPEED = 1e-10
 """[m/s] Slower approach at touch is rounding of a velocity that the law set to zero, not an impact."""
@@ -186,18 +186,19 @@ MICRO_STEP = 1e-8
 Smaller: changes of velocity over it lose digits."""
 
 SURE_SLIP = 1e3
-"""[of what the largest acceleration stops within a micro-step] Slip faster than this does not stop within it, and its
-friction has a known direction. Smaller: stops are missed. Larger: friction cones are solved for nothing."""
+"""[of what the largest acceleration stops within a micro-step] Slip faster than this does not stop within it, and
+its friction has a known direction. Smaller: stops are missed. Larger: friction cones are solved for nothing."""
 
 FORCE_ACCURACY, FORCES_FOUND = 1e-11, 1e-6
-"""[of the largest acceleration] What the force problem is solved to, and what is accepted where it gets no further."""
+"""[of the largest acceleration] What the force problem is solved to, and what is accepted where it gets no
+further."""
 
 FORCE_SHARE = 1e-10
 """[of the largest contact force] Contacts that press less do not press."""
 
 MODE_RATE = 1e-7
-"""[of the largest acceleration] Contacts that open, or slip, at the end of a micro-step with less than this over its
-length do not."""
+"""[of the largest acceleration] Contacts that open, or slip, at the end of a micro-step with less than this over
+its length do not."""
 
 SLOW_SLIP = 1e-5
 """[of the scene's speed] Slip slower than this keeps the direction of its friction."""
@@ -215,14 +216,16 @@ MODE_ACCURACY = 1e-13
 """[of the largest acceleration] Acceleration of held contacts and joints that counts as none."""
 
 PRESSES_AGAIN = 1e-6
-"""[of the largest contact force] A contact that others keep closed has this much force before its mode is asked again."""
+"""[of the largest contact force] A contact that others keep closed has this much force before its mode is asked
+again."""
 
 DRIFT = 1e-14
 """[of the scene's length and speed] Drift of what is held closed that is left as it is."""
 
 BOUNCE_WAY = 2e-9
-"""[of the size] Once approach times interval of bounces stays below this, bodies stay within CONTACT_GAP of each other,
-and the rest of infinitely many bounces is summed. Larger: leaves a visible jump. Smaller: only adds impacts."""
+"""[of the size] Once approach times interval of bounces stays below this, bodies stay within CONTACT_GAP of each
+other, and the rest of infinitely many bounces is summed. Larger: leaves a visible jump. Smaller: only adds
+impacts."""
 
 BOUNCE_SPEED = 1e-3
 """[of the scene's speed] Faster impacts do not end so, however often they follow: what they take is felt."""
@@ -237,7 +240,8 @@ STAY = 2.0
 """[CONTACT_GAP] how far beyond its end a feature still holds a contact."""
 
 NO_MOTION = 1e-24
-"""[square of its length] what is left of a joint's row in the plane of a planar scene, where it bars no motion in it."""
+"""[square of its length] what is left of a joint's row in the plane of a planar scene, where it bars no motion in
+it."""
 
 CAN_OPEN = 1e-6
 """[of the mobility of a contact alone] what is left of it where others keep it closed."""

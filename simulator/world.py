@@ -1,7 +1,7 @@
 """The world of a run: every array that changes in it, and the fixed numbers of its scene, in named tables.
 
-Copying a run is copying these tables; so are branching from it and going on from a checkpoint. What the columns mean is
-said where the kernels read them, in ``engine/tables_kernels.py``.
+Copying a run is copying these tables; so are branching from it and going on from a checkpoint. What the columns
+mean is said where the kernels read them, in ``engine/tables_kernels.py``.
 """
 
 import ctypes
@@ -26,7 +26,10 @@ from .tolerances import APPROACH
 _GROW = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 _FEW_BODIES = 24  # that are quicker to check all than to sort into cells
 _LEVEL = 2.0  # ratio of the sizes in one level
-_EDGE, _SLACK = 2.5, 0.2  # [largest radius of a level]; _EDGE - 2 _SLACK > 2 or touching bodies are overlooked
+_EDGE, _SLACK = (
+    2.5,
+    0.2,
+)  # [largest radius of a level]; _EDGE - 2 _SLACK > 2 or touching bodies are overlooked
 _NAMES = tuple(TABLES)
 _ENDLESS = 1 << 62
 
@@ -217,7 +220,9 @@ def _fill_bodies(model: Model, tables: dict[str, NDArray[Any]], header: NDArray[
     header["planes_count"] = len(tables["planes"])
     kinds = list(materials)
     combined = [combine(one, other) for one in kinds for other in kinds]
-    tables["materials"] = np.array([(m.friction, m.restitution) for m in combined], dtype=float).reshape(-1, 2)
+    tables["materials"] = np.array([(m.friction, m.restitution) for m in combined], dtype=float).reshape(
+        -1, 2
+    )
     header["materials_kinds"], header["materials_count"] = len(kinds), len(combined)
     own = scene.materials_of_pairs
     tables["pair_materials"] = np.array(
@@ -242,10 +247,10 @@ def _fill_joints(model: Model, tables: dict[str, NDArray[Any]], header: NDArray[
     groups["members"][:, 0], groups["members"][:, 1] = np.cumsum([0, *counts])[:-1], counts
     tables["group_members"] = np.concatenate([np.zeros(0, dtype=np.int64), *articulation.groups])
     restitution, joints = articulation.limit_restitution, articulation
-    for name, rows, joint_of, largest in (
-        ("held", joints.held, joints.joint_of_row, None),
-        ("limits", joints.limits, joints.limit_joint, None),
-        ("forces", joints.forces, joints.force_joint, joints.largest),
+    for name, rows, joint_of in (
+        ("held", joints.held, joints.joint_of_row),
+        ("limits", joints.limits, joints.limit_joint),
+        ("forces", joints.forces, joints.force_joint),
     ):
         table = np.zeros(len(rows.ends), dtype=tables_kernels.JOINT_ROW)
         table["base"], table["body"], table["kind"] = rows.ends.T
@@ -256,7 +261,7 @@ def _fill_joints(model: Model, tables: dict[str, NDArray[Any]], header: NDArray[
                 placed = model.scene.joints[row["joint"]]
                 row["shown"] = placed.body, placed.body if placed.base < 0 else placed.base
         elif name == "forces":
-            set_force_laws(table, joints.law, largest)
+            set_force_laws(table, joints.law, joints.largest)
         group = articulation.group_of[np.maximum(rows.ends[:, 0], rows.ends[:, 1])].astype(np.int64)
         held = np.bincount(group, minlength=len(groups)).astype(np.int64)[: len(groups)]
         groups[name][:, 0], groups[name][:, 1] = np.cumsum([0, *held.tolist()])[:-1], held
@@ -296,7 +301,8 @@ def _shape_class(shape: Any) -> int:
 def _fill_shapes(model: Model, tables: dict[str, NDArray[Any]], header: NDArray[Any]) -> None:
     """Shapes in pools, those that several bodies have once."""
     pools: dict[str, list[NDArray[Any]]] = {
-        name: [] for name in ("points", "normals", "edges", "edge_ends", "edge_faces", "face_starts", "face_corners")
+        name: []
+        for name in ("points", "normals", "edges", "edge_ends", "edge_faces", "face_starts", "face_corners")
     }
     rows: list[tuple[Any, ...]] = []
     known: dict[int, int] = {}
@@ -307,10 +313,7 @@ def _fill_shapes(model: Model, tables: dict[str, NDArray[Any]], header: NDArray[
         if id(body.shape) not in known:
             known[id(body.shape)] = len(rows)
             entry = []
-            for name, pool in (
-                ("points", "points"), ("normals", "normals"), ("edges", "edges"), ("faces", "face_starts"),
-                ("corners", "face_corners"),
-            ):  # fmt: skip
+            for pool in ("points", "normals", "edges", "face_starts", "face_corners"):
                 values = getattr(shape, pool)
                 entry.append((sum(map(len, pools[pool])), len(values)))
                 pools[pool].append(values)
@@ -323,7 +326,9 @@ def _fill_shapes(model: Model, tables: dict[str, NDArray[Any]], header: NDArray[
     for name, parts in pools.items():
         kind, row = TABLES[name]
         tables[name] = (
-            np.ascontiguousarray(np.concatenate(parts), dtype=kind) if parts else np.zeros((0, *row), dtype=kind)
+            np.ascontiguousarray(np.concatenate(parts), dtype=kind)
+            if parts
+            else np.zeros((0, *row), dtype=kind)
         )
         header[f"{name}_count"] = len(tables[name])
 

@@ -1029,8 +1029,8 @@ def half_space_impact(shape, C, begin, span, bounds, ignored, normal, offset, si
 
     Advances by the root of a quadratic that lies under the gap of every point, so nothing is passed over; near an
     impact it is exact to second order and the steps converge like Newton's. `ignored` (k,) marks core points that
-    are held in lasting contact, with their rims; approach at less than `slow` [m/s] is rounding. Core point -1: none,
-    -2: the step limit was reached.
+    are held in lasting contact, with their rims; approach at less than `slow` [m/s] is rounding. Core point -1:
+    none, -2: the step limit was reached.
     """
     state, frame = np.empty(13), np.empty(18)
     moving, turning = used_terms(C)

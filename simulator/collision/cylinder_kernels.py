@@ -678,7 +678,8 @@ def cylinder_impact(A, piece_a, bounds_a, start_a, B, piece_b, bounds_b, start_b
                 element = B.leaf[node - first_leaf] if node >= 0 else urgent
                 set_triangle(triangle, B, B.element_triangle[element])
                 step, closes = triangle_step(
-                    A, frame_a, bounds_a, triangle, frame_b, bounds_b, B.sheet, far, fast, horizon, size, slow, best,
+                    A, frame_a, bounds_a, triangle, frame_b, bounds_b, B.sheet, far, fast, horizon, size, slow,
+                    best,
                     S, near_a, near_b,
                 )  # fmt: skip
                 if closes:

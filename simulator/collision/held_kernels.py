@@ -101,8 +101,8 @@ def plane_step(
     A, frame_a, bounds_a, B, frame_b, bounds_b, n, o, kept_a, kept_b, owner, far, fast, horizon, size, slow
 ):  # fmt: skip
     """How long a plane across n, which turns at o [rad/s], has all watched points on their sides [s]; 0 where one
-    of them touches it and comes closer; and how far they are from it now [m]. `owner`: whose face it goes with, 0 for A, 1 for B, 2: nobody's; that body is
-    on its side anyway."""
+    of them touches it and comes closer; and how far they are from it now [m]. `owner`: whose face it goes with, 0
+    for A, 1 for B, 2: nobody's; that body is on its side anyway."""
     touch, deepest = TOUCH_GAP * size, PENETRATION * size
     ax, ay, az = to_body(frame_a, n[0], n[1], n[2])
     bx, by, bz = to_body(frame_b, -n[0], -n[1], -n[2])
@@ -174,7 +174,9 @@ def faces_that_lie(shape, feature, number, frame, nx, ny, nz, faces):
 @kernel()
 def comes_closer(A, state_a, frame_a, B, state_b, frame_b, feature, index, size, slow):
     """Whether two bodies touch and approach at a place that is not held."""
-    place, normal, _, features, indices, _, _ = pair_contacts(A, state_a, B, state_b, size, CONTACT_GAP * size)
+    place, normal, _, features, indices, _, _ = pair_contacts(
+        A, state_a, B, state_b, size, CONTACT_GAP * size
+    )
     for c in range(place.shape[0]):
         held = False
         for k in range(feature.shape[0]):
@@ -237,7 +239,13 @@ def held_impact(
                 if new:
                     planes[count, 0], planes[count, 1], planes[count, 2] = side, faces[f], -1
                     count += 1
-        if feature[k, 0] == EDGE and feature[k, 1] == EDGE and index[k, 0] >= 0 and index[k, 1] >= 0 and count < 16:
+        if (
+            feature[k, 0] == EDGE
+            and feature[k, 1] == EDGE
+            and index[k, 0] >= 0
+            and index[k, 1] >= 0
+            and count < 16
+        ):
             planes[count, 0], planes[count, 1], planes[count, 2] = 2, index[k, 0], index[k, 1]
             count += 1
             if rank == 0 and holds:
@@ -269,9 +277,7 @@ def held_impact(
                     continue
                 sign = 1.0 if x * nx + y * ny + z * nz > 0.0 else -1.0
                 n[0], n[1], n[2] = sign * x / length, sign * y / length, sign * z / length
-                o[0], o[1], o[2] = turn_across(
-                    frame_a, frame_b, n[0], n[1], n[2], ax, ay, az, bx, by, bz
-                )
+                o[0], o[1], o[2] = turn_across(frame_a, frame_b, n[0], n[1], n[2], ax, ay, az, bx, by, bz)
             allowed, gap = plane_step(
                 A, frame_a, bounds_a, B, frame_b, bounds_b, n, o, kept_a, kept_b, planes[p, 0], far, fast, horizon,
                 size, slow,

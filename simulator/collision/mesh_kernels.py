@@ -617,14 +617,16 @@ def elements_step(
         )
         px, py, pz = carried(pose, A.points[p])
         step = point_step(
-            pose, 1.0, px, py, pz, corners_b, nx, ny, nz, tb >= 0, ASK, shared, radius, curvature_a, size, slow, known,
+            pose, 1.0, px, py, pz, corners_b, nx, ny, nz, tb >= 0, ASK, shared, radius, curvature_a, size, slow,
+            known,
             travelled,
         )  # fmt: skip
         if step == ASK:
             mx, my, mz = turned_back_by(pose, nx, ny, nz)
             side = point_side(A, p, B.sheet, mx, my, mz, slack)
             step = point_step(
-                pose, 1.0, px, py, pz, corners_b, nx, ny, nz, True, side, shared, radius, curvature_a, size, slow, known,
+                pose, 1.0, px, py, pz, corners_b, nx, ny, nz, True, side, shared, radius, curvature_a, size, slow,
+                known,
                 travelled,
             )  # fmt: skip
         if step == TOUCHES:
@@ -639,13 +641,15 @@ def elements_step(
         shared = shared_corners(held, POINT_B, p, ta) if ta >= 0 else ENDS + 7  # points of A look at B
         px, py, pz = B.points[p, 0], B.points[p, 1], B.points[p, 2]
         step = point_step(
-            pose, -1.0, px, py, pz, corners_a, nx, ny, nz, ta >= 0, ASK, shared, radius, curvature_b, size, slow, known,
+            pose, -1.0, px, py, pz, corners_a, nx, ny, nz, ta >= 0, ASK, shared, radius, curvature_b, size, slow,
+            known,
             travelled,
         )  # fmt: skip
         if step == ASK:
             side = point_side(B, p, A.sheet, nx, ny, nz, slack)
             step = point_step(
-                pose, -1.0, px, py, pz, corners_a, nx, ny, nz, True, side, shared, radius, curvature_b, size, slow, known,
+                pose, -1.0, px, py, pz, corners_a, nx, ny, nz, True, side, shared, radius, curvature_b, size, slow,
+                known,
                 travelled,
             )  # fmt: skip
         if step == TOUCHES:
@@ -751,7 +755,8 @@ def mesh_impact(A, piece_a, bounds_a, start_a, B, piece_b, bounds_b, start_b, sp
                 if leaf_a and leaf_b:
                     step = elements_step(
                         A, B, A.leaf[na - first_leaf_a], B.leaf[nb - first_leaf_b], pose, radius, size, slow,
-                        curvature_a, curvature_b, turning, turning_rate, best, known, held, travelled, corners_a, corners_b,
+                        curvature_a, curvature_b, turning, turning_rate, best, known, held, travelled, corners_a,
+                        corners_b,
                     )  # fmt: skip
                     if step == TOUCHES:
                         return tau, 1

@@ -14,8 +14,8 @@ _NEAR = 1e-6  # [of the size] within which an edge is that of a contact
 def mesh_room(
     mesh: FeatureMesh, feature: int, number: int, place: Array, normal: Array, rounded: bool, size: float
 ) -> float:
-    """Room [m] of a contact at a place, with this outward normal, both in the mesh's axes: below zero it is beyond its
-    feature.
+    """Room [m] of a contact at a place, with this outward normal, both in the mesh's axes: below zero it is beyond
+    its feature.
 
     feature, number : what the mesh touches with, and which; rounded : whether what touches it is round
     size : [m] by which directions are measured

@@ -7,7 +7,6 @@ order. Directions come from the axes that features define where bodies are near 
 elsewhere.
 """
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from ...bodies import Ellipsoid
 from .. import kernels
 from ..event import ContactPatch, Feature
 from ..state import Array, Model
-from ..tolerances import APPROACH_SPEED, CONTACT_GAP, SAME_NORMAL, SAME_PLACE
+from ..tolerances import APPROACH_SPEED, CONTACT_GAP
 from . import convex_kernels, cylinder_pairs, mesh_kernels, mesh_pairs
 from .collision_shape import CollisionShape
 
@@ -111,7 +110,12 @@ def overlap(model: Model, pair: Pair, states: Array) -> float:
 
 
 def half_space_impact(
-    model: Model, pair: Pair, coefficients: Array, bounds: Array, span: float, ignored: NDArray[np.bool_],
+    model: Model,
+    pair: Pair,
+    coefficients: Array,
+    bounds: Array,
+    span: float,
+    ignored: NDArray[np.bool_],
     slow: float = APPROACH_SPEED,
 ) -> tuple[float, int]:
     """First time in [0, span] [s] of the first body's piece at which it meets its half-space: (time, point).
@@ -141,8 +145,8 @@ def pair_impact(
     """First time in [0, span] [s] from now at which two bodies meet: (time, hit).
 
     `pieces` are the coefficients of their motions, `ages` [s] how long ago these began. `held`: features that
-    lasting contact keeps together, as `held_features` tells. What approaches by less than `slow` [m/s] does not meet. hit: 1, 0 where they do not meet
-    (time inf), -2 where the search did not end.
+    lasting contact keeps together, as `held_features` tells. What approaches by less than `slow` [m/s] does not
+    meet. hit: 1, 0 where they do not meet (time inf), -2 where the search did not end.
 
     Convex bodies that are apart are led by one axis (`convex_kernels`, several times faster). From contact on,
     and for meshes, every pair of features is followed (`mesh_kernels`); cylinders are led by axes throughout.
@@ -153,7 +157,14 @@ def pair_impact(
         cylinder, mesh = ordered
         way = slice(None, None, 1 if ordered == pair else -1)
         return cylinder_pairs.impact(
-            _shape(model, cylinder), model.surface(mesh), pieces[way], bounds[way], ages[way], span, size, slow
+            _shape(model, cylinder),
+            model.surface(mesh),
+            pieces[way],
+            bounds[way],
+            ages[way],
+            span,
+            size,
+            slow,
         )
     here = np.array([kernels.evaluate_piece(piece, age) for piece, age in zip(pieces, ages, strict=True)])
     if not (model.is_mesh[a] or model.is_mesh[b]):

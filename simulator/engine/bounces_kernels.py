@@ -1,8 +1,8 @@
 """Infinitely many impacts: telling that bounces accumulate, how fast they are, and how long the rest of them takes.
 
-Bounces that follow each other ever faster end together. Once they are so slow and so frequent that bodies stay within
-CONTACT_GAP of each other between them, the rest is one implicit step of as long as they last, with forces in the friction
-cones: what it takes away is the motion of the bounces and nothing else.
+Bounces that follow each other ever faster end together. Once they are so slow and so frequent that bodies stay
+within CONTACT_GAP of each other between them, the rest is one implicit step of as long as they last, with forces in
+the friction cones: what it takes away is the motion of the bounces and nothing else.
 """
 
 from ...compiled import kernel
@@ -13,7 +13,8 @@ from .tables_kernels import BOUNCES, contacts, found, header, local_placed, pair
 
 @kernel()
 def note_bounces(world):
-    """Note the impacts of this event, before their impulses act, in their pairs; find those whose bounces accumulate."""
+    """Note the impacts of this event, before their impulses act, in their pairs; find those whose bounces
+    accumulate."""
     w, table, placed = header(world), contacts(world), local_placed(world)
     w.closing_span = w.closing_speed = 0.0
     slow = slow_speed(world)

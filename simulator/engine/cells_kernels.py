@@ -1,8 +1,8 @@
 """Which bodies are near each other: cells of one edge for every level of body sizes.
 
 A body is at home in the level of its size and visits the coarser ones. Bodies whose cells are not neighbours cannot
-touch before one of them leaves its cell by more than a slack; when that is at the earliest stands in the queue. So an
-event costs what the bodies near it cost. The lists of a level's cells hang in buckets that all share; entries
+touch before one of them leaves its cell by more than a slack; when that is at the earliest stands in the queue. So
+an event costs what the bodies near it cost. The lists of a level's cells hang in buckets that all share; entries
 compare their cells, so sharing costs time but finds nothing else.
 """
 
@@ -12,7 +12,7 @@ from ...compiled import kernel
 from ..kernels import vector, wholes
 from .flight_kernels import place_at
 from .queue_kernels import enter_cell_change
-from .tables_kernels import NUMBER, bodies, header, heads, levels, motions, others, places, planes, reserve
+from .tables_kernels import NUMBER, bodies, header, heads, levels, motions, others, places, planes
 
 _OTHERS = NUMBER["others"]
 

@@ -11,8 +11,8 @@ import numpy as np
 from ...compiled import kernel
 from ..kernels import cross, dot, matrix, rotation_matrix, vector, wholes, zeros
 from ..tolerances import CONTACT_GAP
-from .curves_kernels import CIRCLE, ELLIPSOID_CURVE, FACE_CURVE, LIMIT_KIND, LINE, POINT_CURVE
-from .pairs_kernels import pair_row, surface_of
+from .curves_kernels import CIRCLE, ELLIPSOID_CURVE, FACE_CURVE, LINE, POINT_CURVE
+from .pairs_kernels import surface_of
 from .shapes_kernels import shape_of
 from .tables_kernels import GEOMETRY, NUMBER, OPEN, bodies, contacts, header, pairs, reserve
 
@@ -70,8 +70,8 @@ def drop_contacts(world, pair):
 
 @kernel()
 def set_tangents(world, c):
-    """Fill the tangents of a contact: the coordinate axis most across its normal, made orthogonal; in a planar scene
-    that in the plane."""
+    """Fill the tangents of a contact: the coordinate axis most across its normal, made orthogonal; in a planar
+    scene that in the plane."""
     w = header(world)
     nx, ny, nz = c.normal[0], c.normal[1], c.normal[2]
     tx = ty = tz = length = 0.0
@@ -138,7 +138,8 @@ def add_contacts(world, i, j, pair, point, normal, gap, feature, index, along, r
 
 @kernel()
 def carry_over(world, pair, before):
-    """Let new contacts of a pair take modes and forces of those that it had (a chain of rows), which are dropped."""
+    """Let new contacts of a pair take modes and forces of those that it had (a chain of rows), which are
+    dropped."""
     table = contacts(world)
     row = pairs(world)[pair].contact
     while row >= 0:

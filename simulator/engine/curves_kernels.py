@@ -2,8 +2,9 @@
 
 A curve is a point, a straight line, a circle or an ellipsoid, and the surface is a radius away from it. The normal
 points from F to P. A face carries it; between curves it lies along the line through their closest points, or, where
-sharp curves cross each other, across both. On a face, P may be an ellipsoid too. The kind of a contact is 4 * (curve
-of P - 1) + curve of F; its geometry holds, in body axes of the side each belongs to (normal and tangent: of F),
+sharp curves cross each other, across both. On a face, P may be an ellipsoid too. The kind of a contact is 4 *
+(curve of P - 1) + curve of F; its geometry holds, in body axes of the side each belongs to (normal and tangent: of
+F),
 
     0 place of P (a circle or ellipsoid: its center), 3 radius of P, 4 normal, 7 tangent, 10 place of F,
     13 radius of F, 14 direction of P (of a line, or axis of a circle; semi-axes of an ellipsoid),
@@ -87,10 +88,10 @@ def fill_row(
 def touch_curves(kind, g, RP, p, RF, f, row):
     """Fill a row (CURVE_ROW,) of a contact of any kind, from rotations and packed states (13,) of P and F.
 
-    FRAME (9): normal, tangent, tangent2, world axes; ARM_P, ARM_F (3 each): from the centres of P and F to the place
-    of contact; VELOCITY (3): of P against F, in the frame; RATE (3): of that without accelerations; GAP. The frame
-    moves along both surfaces with the place of contact; the tangent is what F carries, projected onto the plane of
-    contact.
+    FRAME (9): normal, tangent, tangent2, world axes; ARM_P, ARM_F (3 each): from the centres of P and F to the
+    place of contact; VELOCITY (3): of P against F, in the frame; RATE (3): of that without accelerations; GAP. The
+    frame moves along both surfaces with the place of contact; the tangent is what F carries, projected onto the
+    plane of contact.
     """
     bx, by, bz = p[0] - f[0], p[1] - f[1], p[2] - f[2]
     vx, vy, vz = p[7] - f[7], p[8] - f[8], p[9] - f[9]

@@ -1,6 +1,5 @@
-"""Everything that touches at an instant, as one set: members (movable bodies) and found (their contacts), in order."""
-
-import numpy as np
+"""Everything that touches at an instant, as one set: members (movable bodies) and found (their contacts), in
+order."""
 
 from ...compiled import call, kernel
 from ..kernels import vector, wholes
@@ -24,10 +23,6 @@ from .tables_kernels import (
     header,
     islands,
     limit_rows,
-    local_contacts,
-    local_ends,
-    local_placed,
-    local_state,
     members,
     motions,
     others,
@@ -100,7 +95,8 @@ def note_pair(world, pair):
 
 @kernel()
 def put_contacts(world):
-    """Put the contacts of all pairs that touch into those found, in the order of the pairs; limits of joints last."""
+    """Put the contacts of all pairs that touch into those found, in the order of the pairs; limits of joints
+    last."""
     w, table, list_ = header(world), contacts(world), touched(world)
     keys = wholes(w.touched_count)
     for k in range(w.touched_count):

@@ -18,14 +18,13 @@ from ..collision.convex_kernels import (
     pair_separation,
 )
 from ..collision.held_kernels import held_impact
-from ..kernels import evaluate_piece, first_root, rotation_matrix, vector, wholes
+from ..kernels import evaluate_piece, first_root, rotation_matrix, vector
 from ..tolerances import APPROACH, CONTACT_GAP, PENETRATION, TOUCH_GAP
-from .contacts_kernels import EDGE, ELLIPSOID, FACE, POINT, RIM, add_contact, add_contacts, set_along
+from .contacts_kernels import ELLIPSOID, FACE, POINT, RIM, add_contact, add_contacts, set_along
 from .flight_kernels import place_at, state_at
 from .pairs_kernels import inside_row, is_second, pair_row, size_of
 from .shapes_kernels import bounds_of, piece_of, shape_of
 from .tables_kernels import BALLISTIC, OPEN, bodies, contacts, header, motions, pairs
-
 
 MOST_STEPS = 100_000
 
@@ -281,7 +280,8 @@ def search_apart(world, a, b):
     m, n = motions(world)[a], motions(world)[b]
     when, hit = pair_impact(
         shape_of(world, a), first, bounds_of(world, a), shape_of(world, b), second, bounds_of(world, b),
-        begins - m.start, begins - n.start, together_for(world, a, b, begins), size_of(world, a, b), slow_speed(world),
+        begins - m.start, begins - n.start, together_for(world, a, b, begins), size_of(world, a, b),
+        slow_speed(world),
     )  # fmt: skip
     return answer(world, begins, when, hit)
 
@@ -330,7 +330,9 @@ def search_hulls(world, i, j):
         here, there = evaluate_piece(first, begins - m.start), evaluate_piece(second, begins - n.start)
         _, gap = pair_separation(shape, here, other, there, size)
         if gap <= CONTACT_GAP * size:  # one axis alone would creep along them
-            place, normal, _, feature, index, _, _ = pair_contacts(shape, here, other, there, size, CONTACT_GAP * size)
+            place, normal, _, feature, index, _, _ = pair_contacts(
+                shape, here, other, there, size, CONTACT_GAP * size
+            )
             if normal.shape[0] > 0:
                 when, hit = held_impact(
                     shape, first, bounds_of(world, a), begins - m.start, other, second, bounds_of(world, b),

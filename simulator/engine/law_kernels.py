@@ -1,8 +1,8 @@
 """Impact laws as the loop calls them: each reads the event's problem and leaves impulses in its contacts.
 
-A law returns RESOLVED, a code of its own that `laws.py` turns into its status and message, or NEEDS_PYTHON where its
-class has to resolve the event: what it does beyond these kernels is seldom needed. What happened on the way goes into
-the table of stages.
+A law returns RESOLVED, a code of its own that `laws.py` turns into its status and message, or NEEDS_PYTHON where
+its class has to resolve the event: what it does beyond these kernels is seldom needed. What happened on the way
+goes into the table of stages.
 """
 
 import numpy as np

@@ -30,8 +30,8 @@ _WORKS, _JUMPS = NUMBER["works"], NUMBER["jumps"]
 _EVENTS, _EVENT_CONTACTS, _STAGE_LOG = NUMBER["events"], NUMBER["event_contacts"], NUMBER["stage_log"]
 IMPACT, LIFT_OFF, STICK, SLIP, USER, SENSOR = 0, 1, 2, 3, 4, 5  # as the kinds of event.EventKind
 IN_IMPACT, IN_CONTACT, ACCUMULATES = 1, 2, 3
-"""Notes of impacts, of which the first two say what a law is asked about: bodies meet; no contact forces keep bodies apart,
-though nothing approaches; with this one infinitely many end."""
+"""Notes of impacts, of which the first two say what a law is asked about: bodies meet; no contact forces keep
+bodies apart, though nothing approaches; with this one infinitely many end."""
 
 
 @kernel()
@@ -114,12 +114,24 @@ def log_event(world, kind, note):
     e = events(world)[w.events_count]
     e.time, e.kind, e.note, e.status = w.time, kind, note, w.law_code
     e.pieces, e.contacts, e.stages, e.width, e.text, e.energy_change, e.until = (
-        w.begun, w.found_count, 0, 0, w.text, 0.0, w.accumulated_at
+        w.begun,
+        w.found_count,
+        0,
+        0,
+        w.text,
+        0.0,
+        w.accumulated_at,
     )
     table, kept = contacts(world), event_contacts(world)
     for k in range(w.found_count):
         c, o = table[found(world)[k]], kept[w.event_contacts_count + k]
-        o.first, o.second, o.friction, o.restitution, o.gap = c.first, c.second, c.friction, c.restitution, c.gap
+        o.first, o.second, o.friction, o.restitution, o.gap = (
+            c.first,
+            c.second,
+            c.friction,
+            c.restitution,
+            c.gap,
+        )
         for side in range(2):
             o.feature[side], o.index[side], o.radius[side] = c.feature[side], c.index[side], c.radius[side]
             for i in range(3):

@@ -1,7 +1,8 @@
 """The loop: what is due first, as many times as there is something to do that needs nobody outside.
 
-`advance` goes on until the time asked for, or until Python has to look: a law that is not compiled, a log that wants to
-be written, an event that somebody waits for, a failure. It leaves the world consistent and is called again.
+`advance` goes on until the time asked for, or until Python has to look: a law that is not compiled, a log that
+wants to be written, an event that somebody waits for, a failure. It leaves the world consistent and is called
+again.
 """
 
 import numpy as np
@@ -52,6 +53,8 @@ from .tables_kernels import (
     NUMBER,
     OPEN,
     SLIDING,
+    STICKING,
+    STILL,
     bodies,
     contacts,
     found,
@@ -363,7 +366,21 @@ def change_modes(world, island, ends, lasted):
     if lasted and (opens == 1 or ends == SLIPS or (ends == STOPS and not turns)):
         log_event(world, LIFT_OFF if ends == OPENS else (SLIP if ends == SLIPS else STICK), 0)
     w.slipped = 1 if ends == SLIPS else 0
-    return resolve(world)
+    happened = w.happened
+    why = resolve(world)
+    if lasted and turns and why == REACHED and w.happened == happened and holds_still(world, cause):
+        log_event(world, STICK, 0)
+    return why
+
+
+@kernel()
+def holds_still(world, row):
+    """Whether a contact sticks, or its bodies rest, in the motion that has just begun."""
+    c = contacts(world)[row]
+    for body in (c.first, c.second):
+        if bodies(world)[body].movable and motions(world)[body].kind == STILL:
+            return True
+    return c.mode == STICKING
 
 
 @kernel()
@@ -480,8 +497,8 @@ def wake(world, body):
 
 @kernel()
 def close_pairs(world):
-    """List pairs of bodies that can meet and whose bounding spheres touch now as numbers 2 k and 2 k + 1 of the table
-    of members; how many."""
+    """List pairs of bodies that can meet and whose bounding spheres touch now as numbers 2 k and 2 k + 1 of the
+    table of members; how many."""
     w = header(world)
     count = 0
     for body in range(w.bodies_count):

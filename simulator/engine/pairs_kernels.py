@@ -4,7 +4,6 @@ from ...compiled import kernel
 from .tables_kernels import (
     BOUNCES,
     NUMBER,
-    PAIR_KINDS,
     bodies,
     disabled,
     header,

@@ -12,8 +12,7 @@ from .log_kernels import SENSOR, log_event
 from .meetings_kernels import search
 from .pairs_kernels import inside_row, is_second, kind_of, pair_row, size_of
 from .queue_kernels import INSIDE, enter_pair
-from .tables_kernels import bodies, contacts, found, header, motions, pairs, reserve
-from .tables_kernels import NUMBER
+from .tables_kernels import NUMBER, bodies, contacts, found, header, motions, pairs, reserve
 
 _FOUND = NUMBER["found"]
 LEAVING = 1e-3  # [of the size] how deep inside a body counts that is about to leave
@@ -48,8 +47,8 @@ def notice(world, i, j):
 
 @kernel()
 def look_inside(world, i, j):
-    """Whether a body has left a sensor: then await when it enters again, else look again later; False where a search
-    does not end."""
+    """Whether a body has left a sensor: then await when it enters again, else look again later; False where a
+    search does not end."""
     w = header(world)
     call(w.gap[kind_of(world, i, j)], world, i, j)
     gap, size = w.span, size_of(world, i, j)

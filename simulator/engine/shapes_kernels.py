@@ -11,7 +11,6 @@ from .tables_kernels import (
     FLOAT,
     SERIES,
     STILL,
-    STRETCHED,
     WHOLE,
     bodies,
     coefficients,

@@ -1,7 +1,7 @@
 """The impact problem of an event: what a law is asked about, and what its impulses do.
 
-The bodies and contacts of the event are those that are shown, see `system_kernels`. W and the velocities stand in the
-table of numbers, in the order and layout of `ImpactProblem`.
+The bodies and contacts of the event are those that are shown, see `system_kernels`. W and the velocities stand in
+the table of numbers, in the order and layout of `ImpactProblem`.
 """
 
 import numpy as np
@@ -160,7 +160,8 @@ def largest_approach(world):
 
 @kernel()
 def judge_impulses(world):
-    """Whether the impulses in the contacts leave no approach and gain no energy, by the law's contract: its code."""
+    """Whether the impulses in the contacts leave no approach and gain no energy, by the law's contract: its
+    code."""
     w = header(world)
     n = w.dim * w.found_count
     W, u = problem_matrix(world), problem_part(world, 0)

@@ -7,6 +7,8 @@ more than a pointer, and a kernel has one argument instead of fifty. `World` (wo
 A table may move when it grows: whoever calls `reserve` opens it again.
 """
 
+from typing import Any
+
 import numpy as np
 
 from ...compiled import call, kernel, record_at, rows_at, table_opener
@@ -122,8 +124,8 @@ PAIR = np.dtype(
         ("bounce_speed", FLOAT, (BOUNCES,)),  # of approach there [m/s]
     ]
 )
-"""Two bodies that have come near each other; or the limit of a joint: its first is the number of bodies, and its second
-that of the limit."""
+"""Two bodies that have come near each other; or the limit of a joint: its first is the number of bodies, and its
+second that of the limit."""
 
 POINT_SIDES = (2, 3)
 GEOMETRY = 23
@@ -168,8 +170,8 @@ CHANNELS = 6
 DEGREE = 8  # number of coefficients of an island's polynomials, by powers
 
 OPEN, SLIDING, STICKING, HELD, CARRIED = 0, 1, 2, 3, 4
-"""Modes of a lasting contact: leaves; slides; sticks; is held closed without friction; stays closed by what others hold,
-without force."""
+"""Modes of a lasting contact: leaves; slides; sticks; is held closed without friction; stays closed by what others
+hold, without force."""
 
 ISLAND = np.dtype(
     [
@@ -203,7 +205,10 @@ JOINT_ROW = np.dtype(
         ("restitution", FLOAT),  # of a limit
         ("pair", WHOLE),  # of a limit: the row of PAIR in which its bounces and its contact are noted
         ("shown", WHOLE, SIDES),  # of a limit: the bodies of its contact
-        ("effort", FLOAT),  # of what acts along it: effort + stiffness (target - value) + damping (speed - rate)
+        (
+            "effort",
+            FLOAT,
+        ),  # of what acts along it: effort + stiffness (target - value) + damping (speed - rate)
         ("stiffness", FLOAT),
         ("target", FLOAT),
         ("damping", FLOAT),
@@ -265,7 +270,8 @@ EVENT_CONTACT = np.dtype(
         *((name, FLOAT) for name in ("gap", "friction", "restitution")),
     ]
 )
-"""A contact of an event, with its impulse, and its velocity before and after, in its frame (normal, tangent, tangent2)."""
+"""A contact of an event, with its impulse, and its velocity before and after, in its frame (normal, tangent,
+tangent2)."""
 
 WORK = np.dtype([("origin", FLOAT), ("start", FLOAT), ("end", FLOAT), ("work", FLOAT, (CHANNELS, DEGREE))])
 """Work [J] that forces without a potential did from start to end, by powers of the time since the origin."""
@@ -276,7 +282,7 @@ JUMP = np.dtype([("time", FLOAT), ("energy", FLOAT)])
 ROW = 22  # frame 9, arms of first and second 6, velocity 3, rate 3, gap
 STAGE = 7  # largest width of a stage of a resolution, whose numbers are as each law means them
 
-TABLES = {
+TABLES: dict[str, tuple[Any, tuple[int, ...]]] = {
     # name: (type of a row, its shape). What the scene fixes:
     "bodies": (BODY, ()),
     "shapes": (SHAPE, ()),
@@ -468,7 +474,8 @@ HEADER = np.dtype(
     ]
 )
 
-TABLES_AT = HEADER.fields["bodies"][1] // 8
+_FIELDS: Any = HEADER.fields
+TABLES_AT = _FIELDS["bodies"][1] // 8
 NUMBER = {name: number for number, name in enumerate(TABLES)}
 _words = rows_at(np.dtype(WHOLE))
 header = record_at(HEADER)
@@ -478,7 +485,7 @@ header = record_at(HEADER)
 def _opener(name):
     """What opens a table, with all the rows that it has room for, in a kernel."""
     kind, row = TABLES[name]
-    return table_opener(HEADER.fields[name][1] // 8, np.dtype(kind), row)
+    return table_opener(_FIELDS[name][1] // 8, np.dtype(kind), row)
 
 
 bodies, shapes, points, normals, edges = map(_opener, ("bodies", "shapes", "points", "normals", "edges"))

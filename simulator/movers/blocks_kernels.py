@@ -1,11 +1,9 @@
 """Linear systems over bodies: a matrix of 6 x 6 blocks, one for each two bodies that touch or are joined.
 
-However many contacts two bodies have, they add into the same blocks, so redundant contacts cost nothing and make nothing
-singular. Factors are block LU in an order of minimum degree, without exchanges of blocks: the diagonal ones
+However many contacts two bodies have, they add into the same blocks, so redundant contacts cost nothing and make
+nothing singular. Factors are block LU in an order of minimum degree, without exchanges of blocks: the diagonal ones
 are inertias plus what contacts stiffen, and dominate where there is a solution to be found.
 """
-
-import numpy as np
 
 from ...compiled import kernel
 from ..kernels import matrix, wholes
@@ -155,6 +153,4 @@ def solve_factors(count, order, degree, later, place, diagonal, off, x):
         t0, t1, t2, t3, t4, t5 = x[k, 0], x[k, 1], x[k, 2], x[k, 3], x[k, 4], x[k, 5]
         D = diagonal[k]
         for r in range(6):
-            x[k, r] = (
-                D[r, 0] * t0 + D[r, 1] * t1 + D[r, 2] * t2 + D[r, 3] * t3 + D[r, 4] * t4 + D[r, 5] * t5
-            )
+            x[k, r] = D[r, 0] * t0 + D[r, 1] * t1 + D[r, 2] * t2 + D[r, 3] * t3 + D[r, 4] * t4 + D[r, 5] * t5

@@ -1,8 +1,8 @@
 """Whether a lasting contact is still where its features are.
 
-The equations of a contact know points, lines and planes without ends. The room of a contact is how far it is from where
-one of its features ends: from the rim of a face, the ends of an edge, or, of what is round, from directions of the
-normal that belong to another feature. Below zero its pair has to be looked at anew.
+The equations of a contact know points, lines and planes without ends. The room of a contact is how far it is from
+where one of its features ends: from the rim of a face, the ends of an edge, or, of what is round, from directions
+of the normal that belong to another feature. Below zero its pair has to be looked at anew.
 """
 
 import numpy as np

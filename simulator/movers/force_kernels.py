@@ -9,13 +9,14 @@ The same problem is that of a contact mode (u: accelerations), and of an implici
 step, so that u is the velocity after it over the step). A contact that already slides so fast that nothing stops it
 within the step is a *slider*: its friction has a known direction d, p_t = -mu p_n d.
 
-Method. The cone conditions say p = projection of z onto the cone, z = q - r (u + mu |u_t| n), for q = p and any r > 0
-(De Saxce's form, in which the rule of Coulomb is a complementarity of a cone and its dual). For a given q they leave
-6 m equations in a, M (a - a_f) = J^T proj(z(a)), whose matrix has the blocks of the bodies that touch: Newton's
-method solves these, however many contacts there are, and q becomes proj(z) (proximal points: of redundant forces those
-near the first q come out). Where Newton's method does not reduce the residual, mu |u_t| and the normal forces of
-sliders are kept from the round before: the rest is a convex minimisation, for which it always ends. In contact space
-the same problems cost 4 to 20 times as much, and block Gauss-Seidel needs thousands of sweeps for eight boxes.
+Method. The cone conditions say p = projection of z onto the cone, z = q - r (u + mu |u_t| n), for q = p and any r >
+0 (De Saxce's form, in which the rule of Coulomb is a complementarity of a cone and its dual). For a given q they
+leave 6 m equations in a, M (a - a_f) = J^T proj(z(a)), whose matrix has the blocks of the bodies that touch:
+Newton's method solves these, however many contacts there are, and q becomes proj(z) (proximal points: of redundant
+forces those near the first q come out). Where Newton's method does not reduce the residual, mu |u_t| and the normal
+forces of sliders are kept from the round before: the rest is a convex minimisation, for which it always ends. In
+contact space the same problems cost 4 to 20 times as much, and block Gauss-Seidel needs thousands of sweeps for
+eight boxes.
 """
 
 from typing import NamedTuple
@@ -80,7 +81,9 @@ def stiffnesses(s):
                 for e in range(3):
                     for i in range(6):
                         for j in range(6):
-                            total += s.jacobian[c, side, e, i] * s.mobility[k, i, j] * s.jacobian[c, side, e, j]
+                            total += (
+                                s.jacobian[c, side, e, i] * s.mobility[k, i, j] * s.jacobian[c, side, e, j]
+                            )
         s.stiffness[c] = 3.0 / total if total > 0.0 else 0.0
     for c in range(s.joint_ends.shape[0]):
         total = 0.0
@@ -89,7 +92,9 @@ def stiffnesses(s):
             if k >= 0:
                 for i in range(6):
                     for j in range(6):
-                        total += s.joint_jacobian[c, side, i] * s.mobility[k, i, j] * s.joint_jacobian[c, side, j]
+                        total += (
+                            s.joint_jacobian[c, side, i] * s.mobility[k, i, j] * s.joint_jacobian[c, side, j]
+                        )
         s.joint_stiffness[c] = 1.0 / total if total > 0.0 else 0.0
 
 
@@ -125,7 +130,8 @@ def joint_rates(s, a, u):
 
 @kernel()
 def add_forces(s, p, q, sign, out):
-    """Add to out (m, 6) the generalized forces, times a sign, of contact forces p (nc, 3) and joint forces q (nj,)."""
+    """Add to out (m, 6) the generalized forces, times a sign, of contact forces p (nc, 3) and joint forces q
+    (nj,)."""
     for c in range(s.ends.shape[0]):
         if p[c, 0] == 0.0 and p[c, 1] == 0.0 and p[c, 2] == 0.0:
             continue
@@ -287,7 +293,8 @@ def newton_matrix(s, r, q, u, p, where, whole):
 
 @kernel()
 def natural_residual(s, u, p, joint_rate, scratch):
-    """Largest violation of the conditions [of u]: |p - proj(p - (u + mu |u_t| n) / stiffness)| times the mobility."""
+    """Largest violation of the conditions [of u]: |p - proj(p - (u + mu |u_t| n) / stiffness)| times the
+    mobility."""
     worst = 0.0
     for c in range(s.ends.shape[0]):
         k, mu = s.stiffness[c], s.friction[c]
@@ -336,7 +343,7 @@ def solve_forces(s, p, joint, a, warm, tolerance):
     whole, r, convex = warm, (FIRM if warm else SOFT), 0
     made, best, idle = 0, np.inf, 0
     residual = np.inf
-    for round_ in range(ROUNDS):
+    for _ in range(ROUNDS):
         for c in range(nc):
             for e in range(3):
                 q[c, e] = p[c, e]
@@ -506,8 +513,9 @@ def solve_mode(s, mode, direction, p, joint, a, fresh, tolerance):
     """Accelerations a (m, 6) and forces of contacts in known modes, from forces p (nc, 3) and joint (nj,) to which
     redundant ones stay near. What is left of the rates that are held at zero.
 
-    Augmented Lagrangian: every round solves M (a - a_f) = J^T (p - r u), and p becomes p - r u. Factors that are not
-    `fresh` are those of states nearby: what they leave is solved for again, with fresh ones where that does not help.
+    Augmented Lagrangian: every round solves M (a - a_f) = J^T (p - r u), and p becomes p - r u. Factors that are
+    not `fresh` are those of states nearby: what they leave is solved for again, with fresh ones where that does not
+    help.
     """
     if not fresh:
         left = refine_mode(s, mode, direction, p, joint, a, tolerance)

@@ -1,4 +1,5 @@
-"""The mover of bodies in lasting contact and on joints: islands, from what settles together to what ends their pieces."""
+"""The mover of bodies in lasting contact and on joints: islands, from what settles together to what ends their
+pieces."""
 
 import numpy as np
 
@@ -120,7 +121,12 @@ def collect(world, root, island):
 def keep_modes(world, island):
     """Note the modes of the island that is open in the table of contacts; those that open leave it."""
     w, e, table = header(world), islands(world)[island], contacts(world)
-    rows, mode, slow, direction = local_contacts(world), local_mode(world), local_slow(world), local_direction(world)
+    rows, mode, slow, direction = (
+        local_contacts(world),
+        local_mode(world),
+        local_slow(world),
+        local_direction(world),
+    )
     last = -1
     e.contact, e.contacts = -1, 0
     for c in range(w.nc):
@@ -139,8 +145,8 @@ def keep_modes(world, island):
 
 @kernel()
 def micro_piece(world, span, way, C):
-    """Fill C (m, 13, DEGREE) with motion of constant acceleration, by powers of the share of `span` [s]; moved on the
-    way by `way` (m, 6), world axes, smoothly."""
+    """Fill C (m, 13, DEGREE) with motion of constant acceleration, by powers of the share of `span` [s]; moved on
+    the way by `way` (m, 6), world axes, smoothly."""
     w = header(world)
     state, turn, a = local_state(world), local_turn(world), local_acceleration(world)
     for k in range(w.m):
@@ -153,7 +159,9 @@ def micro_piece(world, span, way, C):
             c[i, 1], c[i, 2], c[i, 3] = span * y[7 + i], 0.5 * span * span * a[k, i] + 3.0 * d[i], -2.0 * d[i]
             c[7 + i, 1], c[7 + i, 2] = span * a[k, i] + 6.0 * d[i] / span, -6.0 * d[i] / span
             turning = R[0, i] * d[3] + R[1, i] * d[4] + R[2, i] * d[5]
-            c[10 + i, 1] = span * (R[0, i] * a[k, 3] + R[1, i] * a[k, 4] + R[2, i] * a[k, 5]) + 6.0 * turning / span
+            c[10 + i, 1] = (
+                span * (R[0, i] * a[k, 3] + R[1, i] * a[k, 4] + R[2, i] * a[k, 5]) + 6.0 * turning / span
+            )
             c[10 + i, 2] = -6.0 * turning / span
         for p in range(DEGREE - 1):
             half = 0.5 * span / (p + 1)
@@ -235,8 +243,8 @@ def micro_work(world, span, C, work):
 
 @kernel()
 def begin_pieces(world, island, C, work, span, share):
-    """Let the bodies of the island that is shown move on polynomials C (m, 13, DEGREE) in the share of `span` [s], of
-    which the first `share` counts, with this work (CHANNELS, DEGREE)."""
+    """Let the bodies of the island that is shown move on polynomials C (m, 13, DEGREE) in the share of `span` [s],
+    of which the first `share` counts, with this work (CHANNELS, DEGREE)."""
     w = header(world)
     e = islands(world)[island]
     e.start, e.end, e.noted = w.time, w.time + share * span, w.time
@@ -269,7 +277,8 @@ def begin_pieces(world, island, C, work, span, share):
 
 @kernel()
 def bound_piece(m, C, span):
-    """Note nominal acceleration, deviation from it and turning of a piece of polynomials (13, TERMS) over its span."""
+    """Note nominal acceleration, deviation from it and turning of a piece of polynomials (13, TERMS) over its
+    span."""
     deviation = turning = turn_rate = 0.0
     for i in range(3):
         spin = spin_rate = change = 0.0

@@ -16,7 +16,6 @@ import numpy as np
 
 from ...compiled import kernel
 from ..kernels import cross, dot, rotation_matrix, turned
-from ..tolerances import JOINT_RANK
 
 SLIDE, ANGLE, DISTANCE, ROTATION = 0, 1, 2, 3
 JOINT_GEOMETRY = 18

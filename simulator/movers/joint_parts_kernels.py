@@ -1,13 +1,13 @@
-"""Joints, and forces between and on bodies, of the bodies that are shown: two parts that only scenes with them compile.
+"""Joints, and forces between and on bodies, of the bodies that are shown: two parts that only scenes with them
+compile.
 
-`joints` answers for rows that joints hold or limit, `forces` for springs, dampers, drives, drag and functions of the
-user; what they are asked is the first number that they are called with.
+`joints` answers for rows that joints hold or limit, `forces` for springs, dampers, drives, drag and functions of
+the user; what they are asked is the first number that they are called with.
 """
 
 import numpy as np
 
 from ...compiled import call, kernel, part, rows_at
-from .joint_kernels import ROTATION, joint_row
 from ..engine.contacts_kernels import LIMIT as LIMIT_FEATURE
 from ..engine.contacts_kernels import add_contact, drop_contacts
 from ..engine.curves_kernels import LIMIT_KIND
@@ -45,12 +45,14 @@ from ..engine.tables_kernels import (
 )
 from ..kernels import cross, matrix, rotation_matrix, turned, vector
 from ..tolerances import CONTACT_GAP, DRIVE_MARGIN, NO_MOTION
+from .joint_kernels import ROTATION, joint_row
 
 COUNT, FILL, PLACE, LIMIT, TOUCH, ROOM = 0, 1, 2, 3, 4, 5
-"""What `joints` is asked: how many rows hold the bodies shown; which they are; to place them; to place a limit that is
-contact c; which limits of group g are reached now; how far the limits that are not held are from being so."""
+"""What `joints` is asked: how many rows hold the bodies shown; which they are; to place them; to place a limit that
+is contact c; which limits of group g are reached now; how far the limits that are not held are from being so."""
 APPLY, SATURATE, MARGIN = 0, 1, 2
-"""What `forces` is asked: to apply them; which drives act with their largest force; how far these are from changing."""
+"""What `forces` is asked: to apply them; which drives act with their largest force; how far these are from
+changing."""
 
 _states = rows_at(np.dtype(FLOAT), (13,))
 
@@ -63,8 +65,8 @@ def local_of(world, body):
 
 @kernel()
 def row_at(world, r, ends, out):
-    """Value, rate and bias of row r (a record) for packed states `ends` (2, 13) of its base and body; fill out (12,)
-    with the derivative of its rate by their velocities."""
+    """Value, rate and bias of row r (a record) for packed states `ends` (2, 13) of its base and body; fill out
+    (12,) with the derivative of its rate by their velocities."""
     return joint_row(ends, 0 if r.base >= 0 else -1, 1 if r.body >= 0 else -1, r.kind, r.geometry, out)
 
 
@@ -146,7 +148,8 @@ def keep_in_plane(plane, j):
 
 @kernel()
 def keep_row_in_plane(world, J):
-    """Leave of a joint's row (2, 6) only what moves bodies in the plane; False where that is nothing but rounding."""
+    """Leave of a joint's row (2, 6) only what moves bodies in the plane; False where that is nothing but
+    rounding."""
     w, before, after = header(world), 0.0, 0.0
     for side in range(2):
         for i in range(6):
@@ -216,7 +219,17 @@ def frame_of_limit(world, r, ends, row):
     length = np.sqrt(tx * tx + ty * ty + tz * tz)
     tx, ty, tz = tx / length, ty / length, tz / length
     qx, qy, qz = cross(nx, ny, nz, tx, ty, tz)
-    row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8] = nx, ny, nz, tx, ty, tz, qx, qy, qz
+    row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8] = (
+        nx,
+        ny,
+        nz,
+        tx,
+        ty,
+        tz,
+        qx,
+        qy,
+        qz,
+    )
     for i in range(3):
         row[9 + i] = places[2, i] - (ends[1, i] if r.body >= 0 else 0.0)
         row[12 + i] = places[2, i] - (ends[0, i] if r.base >= 0 else 0.0)
@@ -265,7 +278,13 @@ def find_limits(world, group):
                 LIMIT_FEATURE, number, -1, 0.0, 0.0,
             )  # fmt: skip
             c = contacts(world)[row]
-            c.friction, c.restitution, c.kind, c.side[0], c.side[1] = 0.0, r.restitution, LIMIT_KIND, r.body, r.base
+            c.friction, c.restitution, c.kind, c.side[0], c.side[1] = (
+                0.0,
+                r.restitution,
+                LIMIT_KIND,
+                r.body,
+                r.base,
+            )
 
 
 @kernel()

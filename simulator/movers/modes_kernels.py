@@ -1,10 +1,10 @@
 """Contact modes: which contacts of an island press, stick, slide or open, found by an implicit step that is taken.
 
-At an instant the question has no good answer: slip of 1e-7 m/s that stops at once, or forces at the edge of their cones,
-give a mode that the next instant contradicts, thousands of times. So the force problem is solved for velocities at
-the end of a *micro-step*: contacts whose slip ends within it stick at its end, exactly. Over the micro-step bodies
-move with constant acceleration, so velocity is continuous, and every choice of a mode gains time. It starts at
-MICRO_STEP of the scene's duration, where its error is rounding, and grows where modes do not last.
+At an instant the question has no good answer: slip of 1e-7 m/s that stops at once, or forces at the edge of their
+cones, give a mode that the next instant contradicts, thousands of times. So the force problem is solved for
+velocities at the end of a *micro-step*: contacts whose slip ends within it stick at its end, exactly. Over the
+micro-step bodies move with constant acceleration, so velocity is continuous, and every choice of a mode gains time.
+It starts at MICRO_STEP of the scene's duration, where its error is rounding, and grows where modes do not last.
 """
 
 import numpy as np
@@ -54,7 +54,7 @@ from ..tolerances import (
     SURE_SLIP,
 )
 from .force_kernels import contact_rates, solve_forces, solve_mode
-from .system_kernels import free_accelerations, place, problem, read_forces
+from .system_kernels import free_accelerations, problem, read_forces
 
 NO_FORCES, NOTHING_PRESSES, MOVES, RESTS, CALMS = 0, 1, 2, 3, 4
 """What comes of a choice of modes; the last: bodies will stand still at the end of the micro-step, or nearly so."""
@@ -79,8 +79,8 @@ def pull_of(world):
 @kernel()
 def keep_closed(world, state, speeds, firmly):
     """Change the velocities (`speeds`), or else the places, of states (m, 13) as little as possible in the kinetic
-    metric, to those that modes and joints hold closed; `firmly`, without a shift of what sticks. The island is placed
-    there."""
+    metric, to those that modes and joints hold closed; `firmly`, without a shift of what sticks. The island is
+    placed there."""
     w, s = header(world), problem(world)
     rate, placed, mode = local_rate(world), local_placed(world), local_mode(world)
     free, turn = local_free(world), local_turn(world)
@@ -145,8 +145,18 @@ def choose_modes(world, state, span, slipped, closing):
     w, s = header(world), problem(world)
     free_accelerations(world, state)
     pull = pull_of(world)
-    rate, placed, friction, slider = local_rate(world), local_placed(world), local_friction(world), local_slider(world)
-    sliding, mode, slow, direction = local_sliding(world), local_mode(world), local_slow(world), local_direction(world)
+    rate, placed, friction, slider = (
+        local_rate(world),
+        local_placed(world),
+        local_friction(world),
+        local_slider(world),
+    )
+    sliding, mode, slow, direction = (
+        local_sliding(world),
+        local_mode(world),
+        local_slow(world),
+        local_direction(world),
+    )
     force, a = local_force(world), local_acceleration(world)
     read_forces(world)
     warm = False
@@ -164,7 +174,9 @@ def choose_modes(world, state, span, slipped, closing):
         warm = warm or force[c, 0] > 0.0
         if not force[c, 0] > 0.0:
             force[c, 0] = force[c, 1] = force[c, 2] = 0.0
-    residual, _ = solve_forces(s, force[: w.nc], joint_force(world)[: w.nj], a[: w.m], warm, FORCE_ACCURACY * pull)
+    residual, _ = solve_forces(
+        s, force[: w.nc], joint_force(world)[: w.nj], a[: w.m], warm, FORCE_ACCURACY * pull
+    )
     if not residual <= FORCES_FOUND * pull:
         return NO_FORCES
     speed = fastest(world, state)
@@ -208,8 +220,8 @@ def choose_modes(world, state, span, slipped, closing):
 
 @kernel()
 def can_open(world, row):
-    """Whether a contact (of the table) that presses no more can open while those that press stay closed. The island is
-    shown and placed."""
+    """Whether a contact (of the table) that presses no more can open while those that press stay closed. The island
+    is shown and placed."""
     read_forces(world)
     force, top, which = local_force(world), 0.0, -1
     for c in range(header(world).nc):
@@ -281,8 +293,8 @@ def speed_after(world, state, span):
 def loosen(world, s, u, pull, slipped):
     """Take redundant forces of sticking contacts deeper into their cones, where others move bodies alike.
 
-    Where there are none, and a contact has just left its cone, all that are on their cones begin to slip with it: else
-    each of them would do so at once, one after the other.
+    Where there are none, and a contact has just left its cone, all that are on their cones begin to slip with it:
+    else each of them would do so at once, one after the other.
     """
     w = header(world)
     mode, slow, direction = local_mode(world), local_slow(world), local_direction(world)

@@ -1,25 +1,24 @@
 """Steps of an island in known contact modes: order 8 with dense output, cut where a mode ends.
 
-One compiled call makes one step: derivatives, error, dense output, margins and their roots on that, projection. What a
-mode claims are margins that must not become negative: forces that press, friction in its cone, slip that goes on,
-contacts within their features. Their first zero is found on the dense output, never by repeated steps.
+One compiled call makes one step: derivatives, error, dense output, margins and their roots on that, projection.
+What a mode claims are margins that must not become negative: forces that press, friction in its cone, slip that
+goes on, contacts within their features. Their first zero is found on the dense output, never by repeated steps.
 """
 
 import numpy as np
 
 from ...compiled import call, kernel
 from ..engine.tables_kernels import (
+    CARRIED,
     CHANNELS,
     DEGREE,
     FRICTION,
     HELD,
-    CARRIED,
     OPEN,
     SLIDING,
     STICKING,
     bodies,
     header,
-    islands,
     joint_force,
     joint_speed,
     joint_value,
@@ -28,36 +27,41 @@ from ..engine.tables_kernels import (
     local_direction,
     local_force,
     local_friction,
-    local_jacobian,
     local_mode,
     local_placed,
-    local_rate,
     local_slow,
     local_state,
 )
 from ..kernels import matrix, vector
-from ..tolerances import DRIFT, FORCE_MARGIN, LASTING, MODE_ACCURACY, PRESSES_AGAIN, SLOW_SLIP
+from ..tolerances import DRIFT, FORCE_MARGIN, LASTING, MODE_ACCURACY, PRESSES_AGAIN, SLOW_SLIP, STRAIGHT_SLIP
 from .ends_kernels import DRIVE_CHANGES, FAILS, LEAVES, NOTHING, OPENS, PRESSES, REACHES_LIMIT, SLIPS, STOPS
 from .features_kernels import room_of
 from .force_kernels import contact_rates, solve_mode
-from .system_kernels import fill_derivative, free_accelerations, note_places, place, problem
 from .joint_parts_kernels import MARGIN, ROOM
 from .modes_kernels import fastest, keep_closed
+from .system_kernels import fill_derivative, free_accelerations, note_places, place, problem
 from .tableau_kernels import DENSE, DENSE_STAGES, FIFTH, SHARE, STAGES, STEP, THIRD
 
 _SAFETY, _SHRINK, _GROWTH = 0.9, 0.2, 4.0
 _ATTEMPTS, _HALVINGS, _LOOKS = 200, 80, 8
+STRAIGHT = 2
+"""Of contacts that slide in a straight line until they stop, beside 1 of those that slide slowly."""
 
 
 @kernel()
 def derive(world, state, time, D, power, fresh):
-    """Fill D (m, 13) with the derivatives of states (m, 13) at `time` [s] in the modes, and power (CHANNELS,) with what
-    forces do; the contact forces found stay near those before."""
+    """Fill D (m, 13) with the derivatives of states (m, 13) at `time` [s] in the modes, and power (CHANNELS,) with
+    what forces do; the contact forces found stay near those before."""
     w, s = header(world), problem(world)
     place(world, state)
     w.asked_time = time
     free_accelerations(world, state)
-    placed, mode, slow, direction = local_placed(world), local_mode(world), local_slow(world), local_direction(world)
+    placed, mode, slow, direction = (
+        local_placed(world),
+        local_mode(world),
+        local_slow(world),
+        local_direction(world),
+    )
     for c in range(w.nc):
         if mode[c] == SLIDING and slow[c] == 0:
             x, y = placed[c, 16], placed[c, 17]
@@ -65,7 +69,8 @@ def derive(world, state, time, D, power, fresh):
             if speed > 0.0:
                 direction[c, 0], direction[c, 1] = x / speed, y / speed
     left = solve_mode(
-        s, mode, direction, local_force(world)[: w.nc], joint_force(world)[: w.nj], local_acceleration(world)[: w.m],
+        s, mode, direction, local_force(world)[: w.nc], joint_force(world)[: w.nj],
+        local_acceleration(world)[: w.m],
         fresh or w.m == 1, MODE_ACCURACY * w.pull,
     )  # fmt: skip
     fill_derivative(world, state, D)
@@ -106,8 +111,8 @@ def error_of(world, before, K, h):
 
 @kernel()
 def take_stages(world, y, K, P, h, first, last, out):
-    """Fill out with the states at stage `last`, and K and P with the derivatives and powers of stages first to last;
-    whether all could be found."""
+    """Fill out with the states at stage `last`, and K and P with the derivatives and powers of stages first to
+    last; whether all could be found."""
     m = header(world).m
     for stage in range(first, last + 1):
         for k in range(m):
@@ -220,8 +225,8 @@ def least_margin(world):
 
 @kernel()
 def least_room(world):
-    """The smallest room of a contact at the state placed last, and the contact; or of a joint to its limit: its rate
-    too, and -1."""
+    """The smallest room of a contact at the state placed last, and the contact; or of a joint to its limit: its
+    rate too, and -1."""
     w = header(world)
     least, rate, which = np.inf, 0.0, -1
     mode = local_mode(world)
@@ -245,9 +250,15 @@ def eighth_root(x):
 
 @kernel()
 def slip_allows(world, h):
-    """The longest step [s], at most h, over which slip neither stops nor leaves its direction; slow slip is told."""
+    """The longest step [s], at most h, over which slip neither stops nor leaves its direction; slow slip is
+    told."""
     w, s = header(world), problem(world)
-    mode, slow, direction, placed = local_mode(world), local_slow(world), local_direction(world), local_placed(world)
+    mode, slow, direction, placed = (
+        local_mode(world),
+        local_slow(world),
+        local_direction(world),
+        local_placed(world),
+    )
     u = matrix(w.nc, 3)
     contact_rates(s, local_acceleration(world)[: w.m], u)
     threshold = SLOW_SLIP * w.speed
@@ -257,8 +268,19 @@ def slip_allows(world, h):
         x, y = placed[c, 16], placed[c, 17]
         slip = np.sqrt(x * x + y * y)
         grows = u[c, 1] * direction[c, 0] + u[c, 2] * direction[c, 1]
-        if slow[c]:
-            pull = np.sqrt(u[c, 1] ** 2 + u[c, 2] ** 2)
+        pull = np.sqrt(u[c, 1] ** 2 + u[c, 2] ** 2)
+        if (
+            slip >= threshold
+            and grows < 0.0
+            and abs(x * u[c, 2] - y * u[c, 1]) <= STRAIGHT_SLIP * slip * pull
+        ):
+            slow[c] = STRAIGHT  # its direction is known up to where it stops
+            direction[c, 0], direction[c, 1] = x / slip, y / slip
+        elif slow[c] == STRAIGHT and slip >= threshold:
+            slow[c] = 0
+            if grows < 0.0:
+                h = min(h, 0.9 * slip / -grows)
+        elif slow[c]:
             if slip >= threshold and grows > 0.0:
                 slow[c] = 0
             elif pull > 0.0:
@@ -417,8 +439,8 @@ def close_up(world, y):
 def make_step(world, longest, C, work):
     """A step of the island that is shown from its states now, at most `longest` [s].
 
-    Fills C (m, 13, DEGREE), and work (CHANNELS, DEGREE), with its dense output by powers of the share of it. Returns (its length, the share after
-    which it ends, what ends it, contact, the length to try next).
+    Fills C (m, 13, DEGREE), and work (CHANNELS, DEGREE), with its dense output by powers of the share of it.
+    Returns (its length, the share after which it ends, what ends it, contact, the length to try next).
     """
     w = header(world)
     y, m = local_state(world)[: w.m], w.m

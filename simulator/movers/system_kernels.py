@@ -1,8 +1,9 @@
-"""Bodies that are looked at together: those of an event, or of an island, numbered from 0, with all that acts on them.
+"""Bodies that are looked at together: those of an event, or of an island, numbered from 0, with all that acts on
+them.
 
-`show_members` and `show_island` fill the tables ``local_...``; `place` puts bodies, contacts and joints where they are
-at given states. Impacts, the force problem and the equations of motion all work on these, and write what they find back
-to the tables of motions and contacts.
+`show_members` and `show_island` fill the tables ``local_...``; `place` puts bodies, contacts and joints where they
+are at given states. Impacts, the force problem and the equations of motion all work on these, and write what they
+find back to the tables of motions and contacts.
 """
 
 import numpy as np
@@ -160,7 +161,12 @@ def show(world):
             state[k, i] = o.state[i]
         for i in range(6):
             applied[k, i] = 0.0
-    rows, kind, turned, mode = local_contacts(world), local_kind(world), local_turned(world), local_mode(world)
+    rows, kind, turned, mode = (
+        local_contacts(world),
+        local_kind(world),
+        local_turned(world),
+        local_mode(world),
+    )
     curves, ends, geometry = local_curves(world), local_ends(world), local_geometry(world)
     slow, direction, friction = local_slow(world), local_direction(world), local_friction(world)
     slider = local_slider(world)
@@ -225,7 +231,12 @@ def links_of(s):
 @kernel()
 def read_forces(world):
     """Fill the force of each contact, in its frame now, from the one that it had."""
-    table, rows, placed, force = contacts(world), local_contacts(world), local_placed(world), local_force(world)
+    table, rows, placed, force = (
+        contacts(world),
+        local_contacts(world),
+        local_placed(world),
+        local_force(world),
+    )
     for c in range(header(world).nc):
         before = table[rows[c]].force
         for e in range(3):
@@ -237,7 +248,12 @@ def read_forces(world):
 @kernel()
 def write_forces(world):
     """Note the forces of contacts, of the state looked at last, in their table."""
-    table, rows, placed, force = contacts(world), local_contacts(world), local_placed(world), local_force(world)
+    table, rows, placed, force = (
+        contacts(world),
+        local_contacts(world),
+        local_placed(world),
+        local_force(world),
+    )
     for c in range(header(world).nc):
         now = table[rows[c]].force
         for i in range(3):
@@ -250,7 +266,12 @@ def write_forces(world):
 def place_bodies(world, state):
     """Place the bodies at packed states (m, 13), whose quaternions need not be units: rotations and masses."""
     w = header(world)
-    turn, mass, mobility, which = local_turn(world), local_mass(world), local_mobility(world), local_bodies(world)
+    turn, mass, mobility, which = (
+        local_turn(world),
+        local_mass(world),
+        local_mobility(world),
+        local_bodies(world),
+    )
     for k in range(w.m):
         R, b, M, W = turn[k], bodies(world)[which[k]], mass[k], mobility[k]
         turn_of(state[k], R)
@@ -319,7 +340,12 @@ def place_all(world, i, j):
     state = _states(w.asked_state, w.m)
     place_bodies(world, state)
     turn, placed, J, rate = local_turn(world), local_placed(world), local_jacobian(world), local_rate(world)
-    kind, curves, turned, geometry = local_kind(world), local_curves(world), local_turned(world), local_geometry(world)
+    kind, curves, turned, geometry = (
+        local_kind(world),
+        local_curves(world),
+        local_turned(world),
+        local_geometry(world),
+    )
     still, upright = vector(13), matrix(3, 3)
     for k in range(13):
         still[k] = 0.0
@@ -370,7 +396,12 @@ def turn_over(out):
 def free_accelerations(world, state):
     """Fill the accelerations without contacts and joints, world axes, of bodies placed at these states (m, 13)."""
     w = header(world)
-    applied, free, turn, mobility = local_applied(world), local_free(world), local_turn(world), local_mobility(world)
+    applied, free, turn, mobility = (
+        local_applied(world),
+        local_free(world),
+        local_turn(world),
+        local_mobility(world),
+    )
     if w.forces != 0:
         w.asked_state = state.ctypes.data
         call(w.forces, world, 0, 0)
@@ -432,7 +463,12 @@ def read_state(world, body, out):
 def note_places(world):
     """Note where and how the contacts that are shown are now in their table."""
     w = header(world)
-    rows, placed, state, ends = local_contacts(world), local_placed(world), local_state(world), local_ends(world)
+    rows, placed, state, ends = (
+        local_contacts(world),
+        local_placed(world),
+        local_state(world),
+        local_ends(world),
+    )
     here, before = vector(13), vector(3)
     for k in range(w.nc):
         c, out = contacts(world)[rows[k]], placed[k]

@@ -133,7 +133,8 @@ _ROWS = [
     ],
 ]
 STEP = np.zeros((DENSE_STAGES, DENSE_STAGES))
-"""Weights of earlier derivatives at each stage; row STAGES is the step itself, the last three serve dense output."""
+"""Weights of earlier derivatives at each stage; row STAGES is the step itself, the last three serve dense
+output."""
 for _stage, _row in enumerate(_ROWS):
     STEP[_stage, : len(_row)] = _row
 SHARE = STEP.sum(axis=1)

@@ -59,7 +59,8 @@ class EventLog:
         return ContactPatch.of_rows(self._log.numbers_of_event("event_contacts", number))
 
     def resolution(self, number: int) -> tuple[ImpactProblem, ImpactOutcome] | None:
-        """What a law was asked and answered, None where it was not asked; FileFormatError where a file is damaged."""
+        """What a law was asked and answered, None where it was not asked; FileFormatError where a file is
+        damaged."""
         try:
             return self._resolution(number)
         except FileFormatError:
@@ -76,7 +77,9 @@ class EventLog:
         trajectory, contacts = self._trajectory, self._log.numbers_of_event("event_contacts", number)
         problem = _problem(trajectory, number, contacts)
         impulse = contacts["impulse"][:, : problem.dim].ravel()
-        stages = self._log.numbers_of_event("stage_log", number).reshape(int(row["stages"]), int(row["width"]))
+        stages = self._log.numbers_of_event("stage_log", number).reshape(
+            int(row["stages"]), int(row["width"])
+        )
         text = self._text(number)
         if text is not None:
             return problem, outcome_of_text(problem, stages, text)

@@ -1,7 +1,7 @@
 """What a run leaves behind, as tables of rows: pieces of motion, events with their contacts and stages, work.
 
-A running simulator and a recording have the same tables, in memory or in a file. Numbers that a row has several of, such
-as those of its polynomials, stand in tables of their own, row after row, so that only their counts are kept.
+A running simulator and a recording have the same tables, in memory or in a file. Numbers that a row has several of,
+such as those of its polynomials, stand in tables of their own, row after row, so that only their counts are kept.
 """
 
 from collections.abc import Sequence
@@ -54,7 +54,9 @@ class Log:
         """One log of consecutive ones in memory, or of so many rows of the tables of each; rows are shared."""
         return cls(
             **{
-                name: joined([(getattr(log, name), None if upto is None else upto[name]) for log, upto in logs])
+                name: joined(
+                    [(getattr(log, name), None if upto is None else upto[name]) for log, upto in logs]
+                )
                 for name in LOG_TABLES
             }
         )
@@ -114,8 +116,8 @@ class Log:
         return self._order[self._bounds[body] : self._bounds[body + 1]]
 
     def pieces_at(self, bodies: int, times: Array, side: str) -> NDArray[np.int64]:
-        """Numbers (bodies, T) of the pieces in which the first so many bodies are at times (T,); the first of a body
-        before it began."""
+        """Numbers (bodies, T) of the pieces in which the first so many bodies are at times (T,); the first of a
+        body before it began."""
         self._index(_REINDEX)
         found = np.empty((bodies, len(times)), dtype=np.int64)
         way = "left" if side == "left" else "right"
@@ -126,7 +128,9 @@ class Log:
         first = len(self._order)
         if first < len(self.pieces):  # what has come since the index was made
             late = self.pieces.rows(first, len(self.pieces))
-            for k, (body, start) in enumerate(zip(late["body"].tolist(), late["start"].tolist(), strict=True)):
+            for k, (body, start) in enumerate(
+                zip(late["body"].tolist(), late["start"].tolist(), strict=True)
+            ):
                 if body < bodies:
                     reached = times > start if side == "left" else times >= start
                     found[body, reached] = first + k

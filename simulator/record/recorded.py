@@ -21,7 +21,8 @@ def recorded_log(
     ValueError where tables do not fit each other, or have numbers that no run leaves.
     """
     tables = {
-        name: StoredTable(stored, file[name], counts[name], np.dtype(dtype)) for name, dtype in LOG_TABLES.items()
+        name: StoredTable(stored, file[name], counts[name], np.dtype(dtype))
+        for name, dtype in LOG_TABLES.items()
     }
     if before is None:
         log = Log(**tables)

@@ -38,14 +38,16 @@ _MEANING: dict[str, dict[str, str]] = {
         "start": "s",
         "kind": "how it goes on: 0 stands still, 1 flies without turning otherwise, 2 by polynomials",
         "terms": "terms of each of the 13 polynomials in `piece_numbers`, 0 where the state alone tells",
-        "state": "position m world, quaternion w x y z body to world, velocity m/s world, angular velocity rad/s body",
+        "state": "position m, quaternion w x y z body to world, velocity m/s, all world; angular velocity rad/s body",
         "acceleration": "m/s^2 world, of free flight",
     },
-    "piece_numbers": {"": "13 x terms coefficients of pieces, one after the other, in powers of the time since the start"},
+    "piece_numbers": {
+        "": "13 x terms coefficients of pieces, one after the other, in powers of the time since the start"
+    },
     "events": {
         "time": "s",
         "kind": "index into the attribute `kinds`",
-        "note": "what else there is to say: 1 bodies meet, 2 no contact forces kept them apart, 3 infinitely many end",
+        "note": "more of it: 1 bodies meet, 2 no contact forces kept them apart, 3 infinitely many end",
         "status": "of the law, 0 resolved",
         "steps": "that the law took",
         "pieces": "pieces that had begun before",
@@ -73,7 +75,9 @@ _MEANING: dict[str, dict[str, str]] = {
         "friction": "1",
         "restitution": "1",
     },
-    "stage_log": {"": "as each law means them: what it recorded on its way, or its cumulative contact impulses N s"},
+    "stage_log": {
+        "": "as each law means them: what it recorded on its way, or its cumulative contact impulses N s"
+    },
     "works": {
         "origin": "s",
         "start": "s",
@@ -129,8 +133,12 @@ class Recorder:
             data = file.create_dataset(name, (0,), dtype=dtype, maxshape=(None,), chunks=(rows,))
             data.attrs["meaning"] = json.dumps(_MEANING.get(name, {"": "UTF-8, how the run ended in words"}))
         width = len(_PROGRESS) + len(LOG_TABLES) + 1
-        data = file.create_dataset("progress", (0, width), dtype="f8", maxshape=(None, width), chunks=(8, width))
-        data.attrs["meaning"] = json.dumps([*_PROGRESS, *(f"whole rows of {name}" for name in (*LOG_TABLES, "message"))])
+        data = file.create_dataset(
+            "progress", (0, width), dtype="f8", maxshape=(None, width), chunks=(8, width)
+        )
+        data.attrs["meaning"] = json.dumps(
+            [*_PROGRESS, *(f"whole rows of {name}" for name in (*LOG_TABLES, "message"))]
+        )
         data.attrs["statuses"] = json.dumps([status.value for status in _STATUSES])
         file["events"].attrs["kinds"] = json.dumps([kind.value for kind in _KINDS])
 

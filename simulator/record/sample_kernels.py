@@ -36,7 +36,15 @@ def states_on_pieces(number, body, rows, first, numbers, tau, inertia, inverse_i
         if n != filled:
             b = body[n]
             fill_piece(
-                row.kind, row.state, row.acceleration, row.terms, numbers, first[n], inertia[b], inverse_inertia[b], C
+                row.kind,
+                row.state,
+                row.acceleration,
+                row.terms,
+                numbers,
+                first[n],
+                inertia[b],
+                inverse_inertia[b],
+                C,
             )
             filled = n
         terms = row.terms if row.terms > 0 else TERMS

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from ...bodies import FileFormatError
 
-
 _ROWS_AT_ONCE = 65_536
 
 

@@ -83,8 +83,8 @@ class BodyMotion:
         return self._log.pieces.taken(self._log.pieces_of(self._body))
 
     def polynomial(self, piece: int) -> Array | None:
-        """Polynomials (13, terms) of a piece in the time since its start [s]; or (14, terms), of which the last row is
-        that time, in a parameter from 0 to 1; None of free flight and rest."""
+        """Polynomials (13, terms) of a piece in the time since its start [s]; or (14, terms), of which the last row
+        is that time, in a parameter from 0 to 1; None of free flight and rest."""
         number = int(self._log.pieces_of(self._body)[piece])
         offsets = self._log.offsets("piece_numbers")
         numbers = self._log.piece_numbers.rows(int(offsets[number]), int(offsets[number + 1]))
@@ -207,14 +207,18 @@ class Trajectory:
         at_once = max(1, _ROWS_AT_ONCE // count)
         for first in range(0, len(times), at_once):
             some = slice(first, first + at_once)
-            packed[some] = self._on_pieces(number[:, some], np.broadcast_to(times[some], number[:, some].shape))
+            packed[some] = self._on_pieces(
+                number[:, some], np.broadcast_to(times[some], number[:, some].shape)
+            )
         return packed
 
     def packed_before(self, event: int, bodies: Sequence[int]) -> Array:
-        """Packed states (n, 13) just before an event, by number, and before none of others at its time; only those of
-        these bodies are right."""
+        """Packed states (n, 13) just before an event, by number, and before none of others at its time; only those
+        of these bodies are right."""
         row = self.log.events.rows(event, event + 1)[0]
-        number = np.array([[self.log.last_piece(body, int(row["pieces"]))] for body in bodies], dtype=np.int64)
+        number = np.array(
+            [[self.log.last_piece(body, int(row["pieces"]))] for body in bodies], dtype=np.int64
+        )
         states = self.model.initial_states()
         if len(bodies):
             states[list(bodies)] = self._on_pieces(number, np.full(number.shape, float(row["time"])))[0]
@@ -237,7 +241,8 @@ class Trajectory:
         out = np.empty((len(which), 13))
         states_on_pieces(
             which, np.ascontiguousarray(rows["body"]), rows, np.concatenate([[0], np.cumsum(counts)[:-1]]), numbers,
-            np.maximum(times.ravel() - rows["start"][which], 0.0), self.model.inertia, self.model.inverse_inertia, out,
+            np.maximum(times.ravel() - rows["start"][which], 0.0), self.model.inertia,
+            self.model.inverse_inertia, out,
         )  # fmt: skip
         return out.reshape(*number.shape, 13).transpose(1, 0, 2)
 

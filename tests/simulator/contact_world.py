@@ -32,8 +32,8 @@ class ContactWorld:
                 gather_kernels.join(address, body)
             chosen = patch.chosen((patch.bodies == [first, second]).all(axis=1))
             contacts_kernels.add_contacts(
-                address, first, second, int(pair_row(address, first, second)), chosen.point, chosen.normal, chosen.gap,
-                chosen.feature, chosen.feature_index, chosen.along, chosen.radius,
+                address, first, second, int(pair_row(address, first, second)), chosen.point, chosen.normal,
+                chosen.gap,                chosen.feature, chosen.feature_index, chosen.along, chosen.radius,
             )  # fmt: skip
         gather_kernels.sort_members(address)
         rows = np.arange(self.count)
@@ -68,8 +68,8 @@ class ContactWorld:
         assert loop_kernels.settle(self.world.address) == loop_kernels.REACHED
 
     def advance(self, until):
-        """The kind of the next event, None where there is none by `until` [s]; time and states (n, 13) of every piece
-        that begins, and at the end."""
+        """The kind of the next event, None where there is none by `until` [s]; time and states (n, 13) of every
+        piece that begins, and at the end."""
         header, address = self.header, self.world.address
         header["until"], header["turn_limit"] = until, 1
         course = [(float(header["time"]), self.world.states_at(float(header["time"])))]

@@ -10,7 +10,19 @@ from collections.abc import Callable
 import numpy as np
 
 import carom
-from carom import Body, Box, Capsule, ConvexMesh, Cylinder, Ellipsoid, HalfSpace, Material, Mesh, Scene, Sphere
+from carom import (
+    Body,
+    Box,
+    Capsule,
+    ConvexMesh,
+    Cylinder,
+    Ellipsoid,
+    HalfSpace,
+    Material,
+    Mesh,
+    Scene,
+    Sphere,
+)
 
 SCENES: dict[str, Callable[[], tuple[Scene, object, float]]] = {}
 LAWS = {
@@ -65,9 +77,7 @@ def toss(shape, seed, friction=0.5, restitution=0.4, height=0.3, spin=6.0, speed
     return scene
 
 
-CHIP = ConvexMesh(
-    np.random.default_rng(7).standard_normal((12, 3)) * (0.05, 0.04, 0.06)
-)
+CHIP = ConvexMesh(np.random.default_rng(7).standard_normal((12, 3)) * (0.05, 0.04, 0.06))
 SHAPES = {
     "cube": Box((0.1, 0.1, 0.1)),
     "brick": Box((0.1, 0.15, 0.07)),
@@ -187,7 +197,8 @@ def incline():
     scene.add(Body(HalfSpace(normal), fixed=True, material=material))
     half = 0.5 * angle
     scene.add(Body(Box((0.2, 0.2, 0.1)), density=500.0, position=tuple(0.05 * n for n in normal),
-                   orientation=(math.cos(half), 0, math.sin(half), 0), velocity=(0, 0.5, 0), material=material))  # fmt: skip
+                   orientation=(math.cos(half), 0, math.sin(half), 0), velocity=(0, 0.5, 0),
+                   material=material))  # fmt: skip
     return scene
 
 
@@ -197,7 +208,14 @@ def balls_on_box():
     scene.add(Body(Box((0.5, 0.5, 0.1)), density=500.0, position=(0, 0, 0.05), angular_velocity=(0, 0, 2.0),
                    material=material))  # fmt: skip
     for k in range(3):
-        scene.add(Body(Sphere(0.05), density=500.0, position=(0.1 * k - 0.1, 0.02, 0.16 + 0.05 * k), material=material))
+        scene.add(
+            Body(
+                Sphere(0.05),
+                density=500.0,
+                position=(0.1 * k - 0.1, 0.02, 0.16 + 0.05 * k),
+                material=material,
+            )
+        )
     return scene
 
 
@@ -275,7 +293,9 @@ def meshes():
     scene, material = floor(0.5, 0.0)
     torus = Mesh(carom.ConvexMesh(CHIP.vertices).surface())
     scene.add(Body(torus, density=800.0, position=(0, 0, 0.1), material=material))
-    scene.add(Body(torus, density=800.0, position=(0.02, 0, 0.3), angular_velocity=(3, 2, 1), material=material))
+    scene.add(
+        Body(torus, density=800.0, position=(0.02, 0, 0.3), angular_velocity=(3, 2, 1), material=material)
+    )
     return scene
 
 

@@ -12,7 +12,6 @@ import h5py
 import numpy as np
 import pytest
 
-from carom.simulator.record.log import LOG_TABLES
 from carom import (
     AnitescuPotra,
     Body,
@@ -25,6 +24,7 @@ from carom import (
     Sphere,
     Trajectory,
 )
+from carom.simulator.record.log import LOG_TABLES
 
 LINKS = Path(__file__).parents[2] / ".links"
 

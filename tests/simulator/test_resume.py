@@ -79,7 +79,7 @@ def test_states_that_were_set_and_zeros_of_functions_are_in_the_past():
 def test_a_zero_at_the_instant_of_an_event_of_the_engine_keeps_its_place():
     simulator = two_sliding_boxes()
     whole = simulator.run(1.0)
-    assert [event.kind for event in whole.events] == ["stick", "user", "stick", "user"]
+    assert [event.kind for event in whole.events] == ["user", "stick", "user", "stick"]
     for event in range(4):
         past = carom.Simulator.resume(whole, event).trajectory.events
         assert [e.kind for e in past] == [e.kind for e in whole.events[: event + 1]]

@@ -65,7 +65,7 @@ def test_other_columns_are_refused(stored):
 @pytest.mark.parametrize("name", ["compressed", "contiguous"])
 def test_other_storage_is_refused(stored, name):
     with h5py.File(stored[0]) as file, pytest.raises(ValueError, match="plain chunks"):
-        StoredTable(StoredFile(stored[0]), file[name], 5, np.dtype('f4'))
+        StoredTable(StoredFile(stored[0]), file[name], 5, np.dtype("f4"))
 
 
 def test_missing_rows_are_refused(stored):
