@@ -275,7 +275,7 @@ def _groups(scene: Scene) -> tuple[tuple[NDArray[np.int64], ...], NDArray[np.int
             body = parent[body]
         return body
 
-    drag = scene.drag.any(axis=1)
+    drag = np.atleast_1d(scene.drag.any(axis=1))
     driven = {k for k in movable if drag[k]}
     if scene.force_functions:
         driven.update(movable)

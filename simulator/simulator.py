@@ -43,6 +43,7 @@ _TURNS = (
 )
 _PIECES = 20_000  # of motion that are noted before the trajectory takes them over
 _TURNS_WITHOUT_EVENT = 100_000
+_TURNS_AHEAD = 1000  # after which it is asked whether anything will happen any more
 _LOOK_AHEAD = 60.0  # [s] that step_event goes on for the sake of event functions alone
 _GOES_ON = (RunStatus.UNFINISHED, RunStatus.REACHED_END, RunStatus.AT_REST)
 
@@ -286,14 +287,16 @@ class Simulator:
         self._go_on()
         known = len(self.trajectory.events)
         last = self.time + _LOOK_AHEAD if self._functions else math.inf
-        turns = 0
+        turns, at_once = 0, 1 if self._functions else _TURNS_AHEAD + 10 * self.model.count
         while len(self.trajectory.events) == known and self._can_go_on():
-            if self.time >= last and all_stay_apart(self._world):
+            if self._advance(math.inf, turns=at_once, one_event=True):
                 break
-            turns += 1 if self._functions else _TURNS_WITHOUT_EVENT
-            if self._advance(math.inf, turns=_TURNS_WITHOUT_EVENT, one_event=True):
+            turns += at_once
+            if (self.time >= last or (not self._functions and turns == at_once)) and all_stay_apart(
+                self._world
+            ):
                 break
-            if turns > _TURNS_WITHOUT_EVENT:
+            if turns > _TURNS_WITHOUT_EVENT + 100 * self.model.count:
                 self._fail(RunStatus.NO_PROGRESS, f"no event by t = {self.time:g} s")
         self.trajectory.end_time = self.time
         return self.trajectory.events[-1] if len(self.trajectory.events) > known else None

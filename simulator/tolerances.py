@@ -248,3 +248,6 @@ CAN_OPEN = 1e-6
 
 STOPPED_SLIP = 1e-3
 """[SLOW_SLIP] speed below which slip has stopped where it ends."""
+
+FORCE_FLOOR = 1e-3
+"""[weight of the lightest body] least force with which those of contacts are compared."""

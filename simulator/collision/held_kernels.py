@@ -101,7 +101,7 @@ def plane_step(
     A, frame_a, bounds_a, B, frame_b, bounds_b, n, o, kept_a, kept_b, owner, far, fast, horizon, size, slow
 ):  # fmt: skip
     """How long a plane across n, which turns at o [rad/s], has all watched points on their sides [s]; 0 where one
-    of them touches it and comes closer; and how far they are from it now [m]. `owner`: whose face it goes with, 0
+    of them touches it and comes closer; how far they are from it now [m]; how long until they could be too deep. `owner`: whose face it goes with, 0
     for A, 1 for B, 2: nobody's; that body is on its side anyway."""
     touch, deepest = TOUCH_GAP * size, PENETRATION * size
     ax, ay, az = to_body(frame_a, n[0], n[1], n[2])
@@ -134,14 +134,14 @@ def plane_step(
             clear = min(clear, gap)
             if gap <= touch:
                 if rate < -slow:
-                    return 0.0, clear
+                    return 0.0, clear, first_root(deepest, rate, half)
                 if rate * rate <= -0.4 * half * deepest or rate < 0.0:
                     gap = max(gap + deepest, 0.1 * deepest)
             shorter = first_root(max(gap, 0.0), rate, half)
             if shorter >= step * (1.0 - 1e-12):
                 break
             step = shorter
-    return step, clear
+    return step, clear, step
 
 
 @kernel()
@@ -261,7 +261,7 @@ def held_impact(
             frame_of_piece(CB, moving_b, turning_b, start_b + tau, state, frame_b)
         left = span - tau
         far, fast, horizon = turning_bounds(A, frame_a, bounds_a, B, frame_b, bounds_b, left)
-        step, clear = 0.0, -np.inf
+        step, clear, deeper = 0.0, -np.inf, 0.0
         for p in range(count):
             if planes[p, 0] == 0:
                 face_plane(A, frame_a, planes[p, 1], -1.0, n, o)
@@ -278,11 +278,11 @@ def held_impact(
                 sign = 1.0 if x * nx + y * ny + z * nz > 0.0 else -1.0
                 n[0], n[1], n[2] = sign * x / length, sign * y / length, sign * z / length
                 o[0], o[1], o[2] = turn_across(frame_a, frame_b, n[0], n[1], n[2], ax, ay, az, bx, by, bz)
-            allowed, gap = plane_step(
+            allowed, gap, sinks = plane_step(
                 A, frame_a, bounds_a, B, frame_b, bounds_b, n, o, kept_a, kept_b, planes[p, 0], far, fast, horizon,
                 size, slow,
             )  # fmt: skip
-            step, clear = max(step, allowed), max(clear, gap)
+            step, clear, deeper = max(step, allowed), max(clear, gap), max(deeper, sinks)
             if step >= horizon:
                 break
         if step <= 0.0:
@@ -292,7 +292,7 @@ def held_impact(
             if not holds:
                 return tau, 2
             # no plane of these keeps them apart, nor do they meet: look again before they could be too deep
-            step = PENETRATION * size / max(fast, slow)
+            step = max(deeper, PENETRATION * size / max(fast, slow))
         if tau >= span or (holds and count == 0):
             return np.inf, 0
         if not holds and (clear > _APART * size or count == 0):

@@ -33,7 +33,16 @@ from ..engine.tables_kernels import (
     local_state,
 )
 from ..kernels import matrix, vector
-from ..tolerances import DRIFT, FORCE_MARGIN, LASTING, MODE_ACCURACY, PRESSES_AGAIN, SLOW_SLIP, STRAIGHT_SLIP
+from ..tolerances import (
+    DRIFT,
+    FORCE_FLOOR,
+    FORCE_MARGIN,
+    LASTING,
+    MODE_ACCURACY,
+    PRESSES_AGAIN,
+    SLOW_SLIP,
+    STRAIGHT_SLIP,
+)
 from .ends_kernels import DRIVE_CHANGES, FAILS, LEAVES, NOTHING, OPENS, PRESSES, REACHES_LIMIT, SLIPS, STOPS
 from .features_kernels import room_of
 from .force_kernels import contact_rates, solve_mode
@@ -185,7 +194,9 @@ def least_margin(world):
     w = header(world)
     mode, force, friction = local_mode(world), local_force(world), local_friction(world)
     placed, slow, direction = local_placed(world), local_slow(world), local_direction(world)
-    top = 0.0
+    top = np.inf  # no force is told from rounding that is much less than the weight of the lightest
+    for k in range(w.m):
+        top = min(top, FORCE_FLOOR * w.pull * bodies(world)[local_bodies(world)[k]].mass)
     for c in range(w.nc):
         top = max(top, abs(force[c, 0]))
     least, what, which = np.inf, NOTHING, -1

@@ -38,7 +38,7 @@ _MEANING: dict[str, dict[str, str]] = {
         "start": "s",
         "kind": "how it goes on: 0 stands still, 1 flies without turning otherwise, 2 by polynomials",
         "terms": "terms of each of the 13 polynomials in `piece_numbers`, 0 where the state alone tells",
-        "state": "position m, quaternion w x y z body to world, velocity m/s, all world; angular velocity rad/s body",
+        "state": "position m, quaternion w x y z body to world, velocity m/s, world; angular velocity rad/s body",
         "acceleration": "m/s^2 world, of free flight",
     },
     "piece_numbers": {

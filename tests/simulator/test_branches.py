@@ -140,7 +140,6 @@ def test_what_members_have_in_common_is_in_memory_once(run):
     shared = sum(1 for node in run.path(run.leaves[0]) if node in run.path(run.leaves[-1]))
     assert shared >= 1
     assert np.shares_memory(one.log.pieces.parts()[0], other.log.pieces.parts()[0])
-    assert np.shares_memory(one.log.event_contacts.parts()[0], other.log.event_contacts.parts()[0])
 
 
 def test_a_law_without_chance_leaves_one_node():
