@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 _TURNS = (
     20_000  # of the loop, after which a run looks whether it is interrupted, shows how far it is and writes
 )
+_FIRST_TURNS = 16  # where the progress is shown, so that a slow run shows it soon
 _PIECES = 20_000  # of motion that are noted before the trajectory takes them over
 _TURNS_WITHOUT_EVENT = 100_000
 _TURNS_AHEAD = 1000  # after which it is asked whether anything will happen any more
@@ -310,9 +311,10 @@ class Simulator:
         self.check_until(until)
         self._go_on()
         bar = ProgressBar(self.time, until, "simulating") if progress else None
-        whole = False
+        whole, turns = False, _FIRST_TURNS if bar else _TURNS
         try:
-            while self._can_go_on() and not self._advance(until, stop_at_rest):
+            while self._can_go_on() and not self._advance(until, stop_at_rest, turns):
+                turns = min(2 * turns, _TURNS)
                 if bar:
                     bar.show(self.time, f"{len(self.trajectory.events)} events")
             whole = True
