@@ -101,8 +101,8 @@ def plane_step(
     A, frame_a, bounds_a, B, frame_b, bounds_b, n, o, kept_a, kept_b, owner, far, fast, horizon, size, slow
 ):  # fmt: skip
     """How long a plane across n, which turns at o [rad/s], has all watched points on their sides [s]; 0 where one
-    of them touches it and comes closer; how far they are from it now [m]; how long until they could be too deep. `owner`: whose face it goes with, 0
-    for A, 1 for B, 2: nobody's; that body is on its side anyway."""
+    of them touches it and comes closer; how far they are from it now [m]; how long until they could be too deep.
+    `owner`: whose face it goes with, 0 for A, 1 for B, 2: nobody's; that body is on its side anyway."""
     touch, deepest = TOUCH_GAP * size, PENETRATION * size
     ax, ay, az = to_body(frame_a, n[0], n[1], n[2])
     bx, by, bz = to_body(frame_b, -n[0], -n[1], -n[2])
