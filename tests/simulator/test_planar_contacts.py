@@ -84,7 +84,9 @@ def test_a_stack_falls_apart_to_an_end(shape, seed):
     [
         0,
         1,
-        pytest.param(2, marks=pytest.mark.xfail(reason="the law finds no impulse where three disks jam")),
+        pytest.param(
+            2, marks=pytest.mark.xfail(strict=False, reason="the law finds no impulse where three disks jam")
+        ),
         3,
     ],
 )
