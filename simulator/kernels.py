@@ -12,7 +12,6 @@ from ..compiled import kernel
 from .tolerances import SERIES_ACCURACY
 
 TERMS = 25
-TIME_ROW = 13
 
 
 @kernel()
@@ -181,44 +180,9 @@ def free_piece(state, acceleration, inertia, inverse_inertia):
 
 
 @kernel()
-def parameter_of(C, tau):
-    """Where between 0 and 1 a stretched piece is `tau` seconds after its start, by safe Newton."""
-    low, high, whole = 0.0, 1.0, 0.0
-    for k in range(TERMS):
-        whole += C[TIME_ROW, k]
-    x = min(1.0, max(0.0, tau / whole))
-    for _ in range(60):
-        value, slope = C[TIME_ROW, TERMS - 1], 0.0
-        for k in range(TERMS - 2, -1, -1):
-            slope = slope * x + value
-            value = value * x + C[TIME_ROW, k]
-        off = value - tau
-        if off > 0.0:
-            high = x
-        else:
-            low = x
-        following = x - off / slope if slope > 0.0 else 0.5 * (low + high)
-        if not low <= following <= high:
-            following = 0.5 * (low + high)
-        if abs(following - x) <= 2e-16:
-            return following
-        x = following
-    return x
-
-
-@kernel(forceinline=True)
-def in_parameter(C, tau):
-    """The parameter of a piece's polynomials: the time since its start, or of a stretched piece another."""
-    if C.shape[0] > TIME_ROW and C[TIME_ROW, 1] != 0.0:
-        return parameter_of(C, tau)
-    return tau
-
-
-@kernel()
 def evaluate_piece(C, tau):
     """State (13,) of a piece `tau` seconds after its start; the quaternion has unit length."""
     state = np.empty(13)
-    tau = in_parameter(C, tau)
     for i in range(13):
         value = C[i, TERMS - 1]
         for k in range(TERMS - 2, -1, -1):

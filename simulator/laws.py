@@ -137,7 +137,9 @@ def outcome_of_record(
     if law_name == StrongeCoulomb.name:
         outcome = StrongeCoulomb.outcome_of_record(problem, stages, ended, steps)
     elif law_name == SequentialReflection.name and ended in (FEASIBLE, TOO_MANY, IMMOVABLE):
-        outcome = SequentialReflection.outcome_of_sequence(problem, stages[:, 0].astype(np.int64), ended)
+        outcome = SequentialReflection.outcome_of_sequence(
+            problem, stages[:, :1].astype(np.int64).ravel(), ended
+        )
     elif law_name == MaximumDissipation.name and ended == 0:
         residual, sweeps = stages[0].tolist()
         info = {"residual": residual, "sweeps": int(sweeps), "newton_steps": 0}

@@ -23,7 +23,6 @@ from ..kernels import (
     ellipsoid_lowest,
     evaluate_piece,
     first_root,
-    in_parameter,
 )
 from ..tolerances import CONTACT_GAP, PENETRATION, TOUCH_GAP
 
@@ -78,7 +77,6 @@ def used_terms(C):
 @kernel()
 def frame_of_piece(C, moving, turning, tau, state, frame):
     """Fill a frame from a piece `tau` seconds after its start; `state` (13,) is overwritten too."""
-    tau = in_parameter(C, tau)
     for i in range(13):
         terms = turning if 3 <= i < 7 or i >= 10 else moving
         value = C[i, terms - 1]

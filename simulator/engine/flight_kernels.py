@@ -3,14 +3,13 @@
 import numpy as np
 
 from ...compiled import kernel
-from ..kernels import TERMS, free_piece_into, motion_bounds, parameter_of, vector
+from ..kernels import TERMS, free_piece_into, motion_bounds, vector
 from .queue_kernels import enter_end
 from .tables_kernels import (
     BALLISTIC,
     NUMBER,
     SERIES,
     STILL,
-    STRETCHED,
     bodies,
     coefficients,
     header,
@@ -56,8 +55,6 @@ def state_on_piece(kind, state, acceleration, C, terms, tau, out):
             out[7 + i] = state[7 + i] + tau * acceleration[i]
         turned_ball(state, tau, out)
         return
-    if kind == STRETCHED:
-        tau = parameter_of(C, tau)
     for i in range(13):
         value = C[i, terms - 1]
         for k in range(terms - 2, -1, -1):
@@ -88,12 +85,7 @@ def place_at(world, body, time, out):
     """Fill out (6,) with position and velocity of a body at `time` [s]."""
     m = motions(world)[body]
     tau = time - m.start
-    if m.kind == STRETCHED:
-        state = vector(13)
-        state_at(world, body, time, state)
-        for i in range(3):
-            out[i], out[3 + i] = state[i], state[7 + i]
-    elif m.kind == SERIES:
+    if m.kind == SERIES:
         C = coefficients(world)[m.slot]
         terms = m.terms if m.island >= 0 else FLIGHT_TERMS
         for i in range(3):

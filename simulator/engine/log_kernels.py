@@ -7,7 +7,6 @@ from .tables_kernels import (
     DEGREE,
     NUMBER,
     SERIES,
-    STRETCHED,
     coefficients,
     contacts,
     event_contacts,
@@ -48,12 +47,11 @@ def log_piece(world, body):
     for i in range(3):
         p.acceleration[i] = m.acceleration[i]
     if m.kind >= SERIES and m.island >= 0:
-        rows = 14 if m.kind == STRETCHED else 13
         p.terms = m.terms
-        reserve(world, _PIECE_NUMBERS, w.piece_numbers_count + rows * m.terms)
+        reserve(world, _PIECE_NUMBERS, w.piece_numbers_count + 13 * m.terms)
         kept, C = piece_numbers(world), coefficients(world)[m.slot]
         k = w.piece_numbers_count
-        for i in range(rows):
+        for i in range(13):
             for term in range(m.terms):
                 kept[k] = C[i, term]
                 k += 1

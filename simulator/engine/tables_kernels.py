@@ -15,7 +15,7 @@ from ...compiled import call, kernel, record_at, rows_at, table_opener
 from ..kernels import TERMS
 
 FLOAT, WHOLE = "f8", "i8"
-COEFFICIENT_ROWS = 14  # position 3, quaternion 4, velocity 3, spin 3; of stretched pieces, time
+COEFFICIENT_ROWS = 13  # position 3, quaternion 4, velocity 3, spin 3
 SIDES = (2,)
 VECTOR = (3,)
 MATRIX = (3, 3)
@@ -45,7 +45,7 @@ BODY = np.dtype(
 )
 """What a scene says of a body, and never changes."""
 
-STILL, BALLISTIC, SERIES, STRETCHED = 0, 1, 2, 3
+STILL, BALLISTIC, SERIES = 0, 1, 2
 """Kinds of motion: at rest; flight of a ball; polynomials in time; polynomials in a parameter from 0 to 1, of which
 time is one too."""
 

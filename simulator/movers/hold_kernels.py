@@ -258,7 +258,7 @@ def begin_pieces(world, island, C, work, span, share):
         body = local_bodies(world)[k]
         slot = slot_of(world, body)
         m, c = motions(world)[body], coefficients(world)[slot]
-        for i in range(14):
+        for i in range(13):
             for p in range(TERMS):
                 c[i, p] = 0.0
         scale = 1.0

@@ -2,19 +2,18 @@
 
 from ...compiled import kernel
 from ..engine.flight_kernels import state_on_piece
-from ..engine.tables_kernels import SERIES, STRETCHED
+from ..engine.tables_kernels import SERIES
 from ..kernels import TERMS, free_piece_into, matrix
 
 
 @kernel()
 def fill_piece(kind, state, acceleration, terms, numbers, first, inertia, inverse_inertia, C):
-    """Fill coefficients C (14, TERMS) of a piece from its row, and its numbers from the `first` on."""
-    for i in range(14):
+    """Fill coefficients C (13, TERMS) of a piece from its row, and its numbers from the `first` on."""
+    for i in range(13):
         for k in range(TERMS):
             C[i, k] = 0.0
     if terms > 0:
-        rows = 14 if kind == STRETCHED else 13
-        for i in range(rows):
+        for i in range(13):
             for k in range(terms):
                 C[i, k] = numbers[first + i * terms + k]
     elif kind == SERIES:
@@ -28,7 +27,7 @@ def states_on_pieces(number, body, rows, first, numbers, tau, inertia, inverse_i
     number (k,): which of the pieces each is of; body, rows, first: of each piece, its body, its row and where its
     numbers begin.
     """
-    C = matrix(14, TERMS)
+    C = matrix(13, TERMS)
     filled = -1
     for k in range(number.size):
         n = number[k]

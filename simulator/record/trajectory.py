@@ -83,8 +83,7 @@ class BodyMotion:
         return self._log.pieces.taken(self._log.pieces_of(self._body))
 
     def polynomial(self, piece: int) -> Array | None:
-        """Polynomials (13, terms) of a piece in the time since its start [s]; or (14, terms), of which the last row
-        is that time, in a parameter from 0 to 1; None of free flight and rest."""
+        """Polynomials (13, terms) of a piece in the time since its start [s]; None of free flight and rest."""
         number = int(self._log.pieces_of(self._body)[piece])
         offsets = self._log.offsets("piece_numbers")
         numbers = self._log.piece_numbers.rows(int(offsets[number]), int(offsets[number + 1]))

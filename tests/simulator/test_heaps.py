@@ -55,7 +55,8 @@ def test_a_heap_of_boxes_comes_together(law, seed, request):
     if (law, seed) == ("stronge", 3):
         request.applymarker(
             pytest.mark.xfail(
-                reason="slip that turns at 1e-5 m/s takes 200,000 pieces, over which boxes sink 4e-11 m in"
+                strict=False,
+                reason="slip that turns at 1e-5 m/s takes 200,000 pieces, over which boxes sink 4e-11 m in",
             )
         )
     check_heap(law, 2, seed, 0.0, 1.3)
