@@ -16,4 +16,4 @@ types:
 	mypy
 
 test:
-	python -m pytest
+	python -m pytest -n 2

@@ -16,7 +16,6 @@ import platform
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,14 +67,17 @@ def repeated(part: Trajectory, events: int, path: Path) -> None:
     """Record a run, and the same later again, until there are that many events."""
     whole = Trajectory(part.scene, part.law_name, part.seed, part.model)
     recorder = Recorder(whole, path)
-    pieces = [motion.pieces() for motion in part.motions]
-    of_part = part.events[:]
-    for shift in part.end_time * np.arange(-(-events // len(of_part))):
-        for body, old in enumerate(pieces):
-            for start, state, acceleration, polynomial in zip(*old, strict=True):
-                whole.motions[body].append(start + shift, state, acceleration, polynomial)
-        for event in of_part:
-            whole.add_event(replace(event, time=event.time + shift))
+    own, log = part.log, whole.log
+    for shift in part.end_time * np.arange(-(-events // len(own.events))):
+        first = len(log.pieces)  # pieces that are there before this turn
+        for name, length in own.lengths().items():
+            rows = getattr(own, name).rows(0, length).copy()
+            if name == "pieces":
+                rows["start"] += shift
+            elif name == "events":
+                rows["time"] += shift
+                rows["pieces"] += first
+            log.add(name, rows)
         whole.end_time = part.end_time + shift
         recorder.flush()
     recorder.flush(final=True)

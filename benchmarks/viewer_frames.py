@@ -33,12 +33,10 @@ def flight(spheres: int, boxes: int) -> Trajectory:
         speed = random.normal(0.0, 0.1, 3)
         scene.add(Body(shape, density=1000.0, position=place, velocity=speed))
     trajectory = Trajectory(scene, "none", 0)
-    for motion, state, body in zip(
-        trajectory.motions, trajectory.model.initial_states(), scene.bodies, strict=True
-    ):
+    for number, (state, body) in enumerate(zip(trajectory.model.initial_states(), scene.bodies, strict=True)):
         if not body.fixed:
             state[10:13] = random.normal(0.0, 3.0, 3)
-        motion.append(0.0, state, np.zeros(3), None)
+        trajectory.add_flight(number, 0.0, state, np.zeros(3))
     trajectory.end_time = DURATION
     return trajectory
 

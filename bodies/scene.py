@@ -91,6 +91,12 @@ class Scene:
         return bool(self._pair_materials)
 
     @property
+    def materials_of_pairs(self) -> tuple[tuple[tuple[int, int], Material], ...]:
+        """Pairs (i, j), i < j, of bodies given to ``set_pair_material``, in rising order, each with its
+        material."""
+        return tuple(sorted(self._pair_materials.items()))
+
+    @property
     def disabled_pairs(self) -> tuple[tuple[int, int], ...]:
         """Pairs (i, j), i < j, of bodies given to ``disable_collision``, in rising order."""
         return tuple(sorted(self._disabled_pairs))

@@ -48,7 +48,9 @@ def rod_scene(angle: float, friction: float) -> Scene:
 
 def started(angle: float, friction: float) -> Simulator:
     """A simulation of the rod at its start, where lasting contact or an impact has been decided."""
-    return Simulator(rod_scene(angle, friction), MaximumDissipation())
+    simulator = Simulator(rod_scene(angle, friction), MaximumDissipation())
+    simulator.run(0.0)
+    return simulator
 
 
 def stops(angle: float, friction: float) -> bool:

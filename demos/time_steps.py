@@ -243,7 +243,7 @@ class TimeSteps:
             self._written[k], self._written_at[k] = self._states[k], self.time
 
     def _write(self, body: int, state: Array) -> None:
-        self.trajectory.motions[body].append(self.time, state, np.zeros(3), None)
+        self.trajectory.add_flight(body, self.time, state, np.zeros(3))
 
 
 def _codes(keys: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -70,7 +70,6 @@ _ROOM_OF_NAME = {
             "ReplayError",
             "RunStatus",
             "Simulator",
-            "SphereGas",
             "State",
             "TimeOfImpact",
             "Trajectory",

@@ -1,12 +1,19 @@
 """How numerical kernels are compiled and kept.
 
+Numba compiles every function on its own, optimises it with all that it calls, wraps it for Python and for C, and
+turns it into machine code, although most functions are only called by others; half of the time to compile the
+engine went there. Here a kernel that another one calls is only translated; the kernel that Python calls, or a
+`Part` that others call by its address, is optimised once with everything below it, and kept on disk.
+
 Numba's file cache stamps a compiled function with the contents of its own source file only, so an edit
 of a callee in another file leaves the caller's cached machine code in place, silently. Here the stamp
 is one hash over every kernel source of the project, every tolerance module and the versions of the
 compilers: any edit invalidates every kept kernel, and no stale caller can survive.
 """
 
+import functools
 import hashlib
+import math
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -15,7 +22,14 @@ from typing import Any
 import llvmlite
 import numba
 import numpy
-from numba.core import caching
+from llvmlite import ir
+from numba import types
+from numba.core import caching, compiler
+from numba.core.ccallback import CFunc
+from numba.core.codegen import JITCodeLibrary
+from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]
+from numba.extending import intrinsic
+from numba.np.arrayobj import populate_array
 
 _KERNEL_SOURCES = ("kernels.py", "tolerances.py")
 
@@ -56,6 +70,154 @@ class _KernelCache(caching.FunctionCache):
     _impl_class = _KernelCacheImpl
 
 
+def _source_of(function: Callable) -> None:
+    source = Path(function.__code__.co_filename).name
+    if not source.endswith(_KERNEL_SOURCES[0]):
+        raise ValueError(
+            f"kernel {function.__name__!r} must live in a file ending in 'kernels.py', not {source!r}"
+        )
+
+
+class _InnerLibrary(JITCodeLibrary):
+    """Code that is only linked into that of callers: neither optimised on its own nor made executable."""
+
+    def finalize(self) -> None:
+        self._raise_if_finalized()
+        _link(self)
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        return 0
+
+    @property
+    def codegen(self) -> Any:
+        return _NO_ENVIRONMENT
+
+
+class _NoEnvironment:
+    """Stands for the generator of code that is not executable, and so takes no environment."""
+
+    def set_env(self, name: str, environment: Any) -> None:
+        """Nothing to set."""
+
+
+_NO_ENVIRONMENT = _NoEnvironment()
+
+
+class _EntryLibrary(JITCodeLibrary):
+    """Code that is optimised with all it calls, at once, for short loops."""
+
+    def _optimize_final_module(self) -> None:
+        manager, builder = self._codegen._module_pass_manager(loop_vectorize=False, slp_vectorize=False)
+        manager.run(self._final_module, builder)
+
+
+def _link(library: JITCodeLibrary) -> None:
+    """Link what a library calls into it."""
+    seen = set()
+    for other in library._linking_libraries:
+        if other not in seen:
+            seen.add(other)
+            library._reload_init.update(other._reload_init)
+            library._final_module.link_in(other._get_module_for_linking(), preserve=True)
+
+
+class _LibraryCompiler(_FunctionCompiler):
+    """Compiles into a library of a class of ours."""
+
+    library_class: type = _EntryLibrary
+
+    def _compile_core(self, args: Any, return_type: Any) -> Any:
+        flags = compiler.Flags()
+        self.targetdescr.options.parse_as_flags(flags, self.targetoptions)
+        flags = self._customize_flags(flags)
+        context = self.targetdescr.target_context
+        library = self.library_class(context.codegen(), self.py_func.__qualname__)
+        library.enable_object_caching()
+        compiled = compiler.compile_extra(
+            self.targetdescr.typing_context, context, self.py_func,
+            args=args, return_type=return_type, flags=flags, locals=self.locals, library=library,
+            pipeline_class=self.pipeline_class,
+        )  # fmt: skip
+        if compiled.typing_error is not None:
+            raise compiled.typing_error
+        return compiled
+
+
+class _InnerCompiler(_LibraryCompiler):
+    library_class = _InnerLibrary
+
+
+class _PartCompiler(_LibraryCompiler):
+    """As `_LibraryCompiler`, with a wrapper for C and none for Python."""
+
+    def _customize_flags(self, flags: Any) -> Any:
+        flags.no_cpython_wrapper = True
+        flags.no_cfunc_wrapper = False
+        flags.no_compile = True
+        flags.enable_pyobject = False
+        return flags
+
+
+def _dispatcher_of(function: Callable, options: dict[str, Any], compiler_class: type) -> Any:
+    dispatcher = numba.njit(nogil=True, error_model="numpy", **options)(function)
+    plain = dispatcher._compiler
+    dispatcher._compiler = compiler_class(
+        plain.py_func, plain.targetdescr, plain.targetoptions, plain.locals, plain.pipeline_class
+    )
+    _forget_constants(dispatcher)
+    return dispatcher
+
+
+def _forget_constants(dispatcher: Any) -> None:
+    """Let calls with different constants share one compiled version: numba makes one for each number otherwise."""
+    known = dispatcher.get_call_template
+
+    def get_call_template(arguments: Any, keywords: Any) -> Any:
+        return known(
+            tuple(types.unliteral(kind) for kind in arguments),
+            {name: types.unliteral(kind) for name, kind in keywords.items()},
+        )
+
+    dispatcher.get_call_template = get_call_template
+
+
+class Kernel:
+    """A compiled function that Python and other kernels can call.
+
+    py_func : the function as it was written
+    """
+
+    def __init__(self, function: Callable, options: dict[str, Any]):
+        functools.update_wrapper(self, function)
+        self.py_func = function
+        self._options = options
+
+    @functools.cached_property
+    def entry(self) -> Any:
+        """What Python calls: compiled when it first does, and kept on disk."""
+        dispatcher = _dispatcher_of(self.py_func, self._options, _LibraryCompiler)
+        dispatcher._cache = _KernelCache(self.py_func)
+        return dispatcher
+
+    @functools.cached_property
+    def inner(self) -> Any:
+        """What other kernels call: only translated, and compiled with them."""
+        return _dispatcher_of(
+            self.py_func,
+            self._options | {"no_cpython_wrapper": True, "no_cfunc_wrapper": True},
+            _InnerCompiler,
+        )
+
+    @property
+    def _numba_type_(self) -> Any:
+        return types.Dispatcher(self.inner)
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self.entry(*arguments)
+
+
 def kernel(**options: Any) -> Callable[[Callable], Any]:
     """Compile a function with numba in nopython mode, released from the interpreter lock and kept on disk.
 
@@ -63,14 +225,124 @@ def kernel(**options: Any) -> Callable[[Callable], Any]:
     """
 
     def compile_lazily(function: Callable) -> Any:
-        source = Path(function.__code__.co_filename).name
-        if not source.endswith(_KERNEL_SOURCES[0]):
-            raise ValueError(
-                f"kernel {function.__name__!r} must live in a file ending in 'kernels.py', not {source!r}"
-            )
-        dispatcher = numba.njit(nogil=True, error_model="numpy", **options)(function)
-        if not numba.config.DISABLE_JIT:
-            dispatcher._cache = _KernelCache(function)
-        return dispatcher
+        _source_of(function)
+        if numba.config.DISABLE_JIT:
+            return function
+        return Kernel(function, options)
 
     return compile_lazily
+
+
+class Part:
+    """A compiled function (world, i, j) -> code of whole numbers, which others call by its `address`.
+
+    A caller neither contains nor waits for the machine code of what it calls so: each part is compiled once, on
+    its own, and only where its address is asked for. A call costs 2 ns. See `call`.
+    """
+
+    def __init__(self, function: Callable):
+        _source_of(function)
+        self._function = function
+        self.name = function.__name__
+        self.__doc__ = function.__doc__
+
+    @property
+    def address(self) -> int:
+        """Where its machine code is; compiled, or read from the disk, when first asked for."""
+        return int(_compiled_part(self._function).address)
+
+
+@cache
+def _compiled_part(function: Callable) -> Any:
+    options = {"nopython": True, "error_model": "numpy"}
+    compiled: Any = CFunc(function, ((types.int64,) * 3, types.int64), {}, options)
+    compiled._compiler = _PartCompiler(
+        function, compiled._targetdescr, options, {}, compiled._compiler.pipeline_class
+    )
+    compiled._cache = _KernelCache(function)
+    compiled.compile()
+    return compiled
+
+
+def part(function: Callable) -> Part:
+    """Make a kernel that is called by its address, see `Part`; it must live in a file of kernels too."""
+    return Part(function)
+
+
+@intrinsic
+def call(_context: Any, address: Any, world: Any, i: Any, j: Any) -> Any:
+    """In a kernel: the part at this address, called with (world, i, j)."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        whole = ir.IntType(64)
+        kind = ir.FunctionType(whole, [whole] * 3)
+        return builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), arguments[1:])
+
+    return types.int64(types.int64, types.int64, types.int64, types.int64), generate
+
+
+def record_at(record: Any) -> Any:
+    """In a kernel: ``opened(address)`` is the record of a numpy dtype that lies at this address."""
+    entry = numba.from_dtype(record)
+
+    @intrinsic
+    def opened(_context: Any, address: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
+
+        return entry(types.int64), generate
+
+    return opened
+
+
+def rows_at(record: Any, row: tuple[int, ...] = ()) -> Any:
+    """In a kernel: ``opened(address, count)`` is the array of so many rows that lies at this address."""
+    kind = types.Array(numba.from_dtype(record), 1 + len(row), "C")
+
+    @intrinsic
+    def opened(_context: Any, address: Any, count: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return _array_at(context, builder, kind, record, row, *arguments)
+
+        return kind(types.int64, types.int64), generate
+
+    return opened
+
+
+def table_opener(place: int, record: Any, row: tuple[int, ...]) -> Any:
+    """In a kernel: ``opened(world)`` is a table; word `place` of the record at the address `world` is where it
+    lies, and two words further stands how many rows it has room for."""
+    kind = types.Array(numba.from_dtype(record), 1 + len(row), "C")
+
+    @intrinsic
+    def opened(_context: Any, world: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            whole = ir.IntType(64)
+            words = builder.inttoptr(arguments[0], whole.as_pointer())
+            address, room = (
+                builder.load(builder.gep(words, [ir.Constant(whole, place + k)])) for k in (0, 2)
+            )
+            return _array_at(context, builder, kind, record, row, address, room)
+
+        return kind(types.int64), generate
+
+    return opened
+
+
+def _array_at(
+    context: Any, builder: Any, kind: Any, record: Any, row: tuple[int, ...], address: Any, count: Any
+) -> Any:
+    """An array of so many rows at an address, which it does not own."""
+    whole = ir.IntType(64)
+    array = context.make_array(kind)(context, builder)
+    size = numpy.dtype(record).itemsize
+    strides = [size * math.prod(row[k:]) for k in range(len(row) + 1)]
+    populate_array(
+        array,
+        data=builder.inttoptr(address, array.data.type),
+        shape=[count, *(ir.Constant(whole, width) for width in row)],
+        strides=[ir.Constant(whole, stride) for stride in strides],
+        itemsize=ir.Constant(whole, size),
+        meminfo=None,
+    )
+    return array._getvalue()

@@ -15,7 +15,7 @@ from .relaxation import DenseRelaxation, NetworkRelaxation
 
 Array = NDArray[np.float64]
 
-_RULES = {
+RULES = {
     "maximum-dissipation": relaxation_kernels.MAXIMUM_DISSIPATION,
     "coulomb": relaxation_kernels.COULOMB,
 }
@@ -54,8 +54,8 @@ class MaximumDissipation:
     honours_restitution: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if self.friction_rule not in _RULES:
-            raise ValueError(f"friction_rule must be one of {', '.join(_RULES)}, got {self.friction_rule!r}")
+        if self.friction_rule not in RULES:
+            raise ValueError(f"friction_rule must be one of {', '.join(RULES)}, got {self.friction_rule!r}")
         if isinstance(self.tolerance, bool) or not isinstance(self.tolerance, int | float | np.floating):
             raise TypeError(f"tolerance must be a number above 0, got {self.tolerance!r}")
         if not 0.0 < self.tolerance < 1.0:
@@ -85,9 +85,7 @@ class MaximumDissipation:
                 problem, np.zeros((1, velocity.size)), ("simultaneous impact",),
                 info={"residual": 0.0, "sweeps": 0, "newton_steps": 0},
             )  # fmt: skip
-        solver = DenseRelaxation(
-            inertia, velocity, friction, _RULES[self.friction_rule], problem.dim, impulse
-        )
+        solver = DenseRelaxation(inertia, velocity, friction, RULES[self.friction_rule], problem.dim, impulse)
         solver.solve(self.tolerance, self.max_sweeps, rng)
         status, message = ImpactStatus.RESOLVED, ""
         if solver.residual > self.tolerance:
@@ -119,7 +117,7 @@ class MaximumDissipation:
                 raise ValueError(
                     f"start must have shape {(network.contact_count, 3)}, got shape {impulse.shape}"
                 )
-        relaxation = NetworkRelaxation(network, _RULES[self.friction_rule])
+        relaxation = NetworkRelaxation(network, RULES[self.friction_rule])
         x = impulse[relaxation.order]
         sweeps, residual = 0, np.inf
         while sweeps < self.max_sweeps:

@@ -79,20 +79,16 @@ class SequentialReflection:
         The path has a stage for each reflection, then "restitution" where R < 1; with R = 0 it is the plastic
         impact alone.
         """
-        dim, count = problem.dim, problem.contact_count
         normal_inertia, before = normal_part(problem)
-        plastic_impulse, overall, status, message = _plastic(problem, normal_inertia, before)
-
-        stages, sequence = np.zeros((0, count)), np.empty(0, dtype=np.int64)
-        labels: list[str] = []
-        if overall > 0.0:
+        plastic = _plastic(problem, normal_inertia, before)
+        sequence, ended = np.empty(0, dtype=np.int64), reflection_kernels.FEASIBLE
+        if plastic.restitution > 0.0:
             sequence = np.empty(self.max_reflections, dtype=np.int64)
-            after = before.copy()
             seed = int(generator_of(rng).integers(1, 2**31 - 1)) if self.order == "random" else 1
-            kind, visits = visits_of(self.order, count)
+            kind, visits = visits_of(self.order, problem.contact_count)
             made, ended = reflection_kernels.reflect(
                 normal_inertia,
-                after,
+                before.copy(),
                 problem.kinetic_scale_array,
                 problem.approach_threshold,
                 kind,
@@ -101,31 +97,14 @@ class SequentialReflection:
                 sequence,
             )
             sequence = sequence[:made].copy()
-            stages, labels = _stages(normal_inertia, before, sequence)
-            if ended == reflection_kernels.TOO_MANY:
-                status = ImpactStatus.NOT_TERMINATED
-                message = f"a contact still approaches after {made} reflections"
-            elif ended == reflection_kernels.IMMOVABLE:
-                status = ImpactStatus.NO_SOLUTION
-                message = "a contact between immovable bodies approaches"
-        mixing = 1.0
-        if overall < 1.0:
-            elastic_impulse = stages[-1] if len(stages) else plastic_impulse
-            impulse, mixing = _mix(normal_inertia, before, plastic_impulse, elastic_impulse, overall)
-            stages = np.vstack([stages, impulse])
-            labels.append("restitution" if overall > 0.0 else "plastic impact")
-        full = np.zeros((len(stages), dim * count))
-        full[:, ::dim] = stages
-        info: dict[str, Any] = {
-            "sequence": tuple(sequence.tolist()),
-            "restitution": overall,
-            "mixing": mixing,
-        }
-        if count == 2 and normal_inertia.diagonal().all():
-            info["bound"], info["bound_of_theorem_1"] = _bounds(normal_inertia)
-        if problem.friction.any():
-            info["remark"] = _REMARK
-        return ImpactOutcome.from_stages(problem, full, labels, status, message, info)
+        return _outcome(problem, plastic, sequence, ended)
+
+    @staticmethod
+    def outcome_of_sequence(
+        problem: ImpactProblem, sequence: NDArray[np.int64], ended: int = reflection_kernels.FEASIBLE
+    ) -> ImpactOutcome:
+        """The outcome of reflecting contacts in this order, with how `reflection_kernels.reflect` ended."""
+        return _outcome(problem, _plastic(problem, *normal_part(problem)), sequence, ended)
 
     def outcomes(self, problem: ImpactProblem, literal: bool = False) -> OutcomeSet:
         """The outcomes of all minimal sequences of up to six contacts.
@@ -152,7 +131,8 @@ class SequentialReflection:
         if not isinstance(literal, bool):
             raise TypeError(f"literal must be True or False, got {literal!r}")
         normal_inertia, before = normal_part(problem)
-        plastic_impulse, overall, status, _ = _plastic(problem, normal_inertia, before)
+        plastic = _plastic(problem, normal_inertia, before)
+        overall = plastic.restitution
         longest = self.max_reflections
         if literal:
             longest = min(longest, _LONGEST_LITERAL.get(problem.contact_count, longest))
@@ -160,8 +140,8 @@ class SequentialReflection:
         lengths = np.array([len(label) for label in labels], dtype=np.int64)
         if overall < 1.0:
             for k in range(len(impulses)):
-                elastic = impulses[k] if overall > 0.0 else plastic_impulse
-                impulses[k], _ = _mix(normal_inertia, before, plastic_impulse, elastic, overall)
+                elastic = impulses[k] if overall > 0.0 else plastic.impulse
+                impulses[k], _ = _mix(normal_inertia, before, plastic.impulse, elastic, overall)
         inertia, velocity, _, _ = problem.kernel_arrays()
         full = np.zeros((len(impulses), velocity.size))
         full[:, :: problem.dim] = impulses
@@ -178,7 +158,7 @@ class SequentialReflection:
                 problem.kinetic_scale_array,
                 problem.dim,
             )
-            resolved[k] = code == outcome_kernels.FINE and status is ImpactStatus.RESOLVED
+            resolved[k] = code == outcome_kernels.FINE and plastic.status is ImpactStatus.RESOLVED
         return OutcomeSet(velocity + responses, full, lengths, resolved, labels)
 
 
@@ -282,18 +262,64 @@ def _bounds(N: Array) -> tuple[float, float]:
     return math.ceil((math.pi - APPROACH) / turn), math.ceil(2.0 * (math.pi - APPROACH) / turn)
 
 
-def _plastic(problem: ImpactProblem, N: Array, before: Array) -> tuple[Array, float, ImpactStatus, str]:
-    """Normal impulses of the plastic impact, R, and what is wrong with them; zero and 1 where not needed."""
+@dataclass(frozen=True, eq=False)
+class _Plastic:
+    """The plastic impact: its normal impulses (nc,), and what is wrong with it; zero where it is not needed.
+
+    restitution : R, 1 where no energy is lost
+    """
+
+    impulse: Array
+    restitution: float
+    status: ImpactStatus = ImpactStatus.RESOLVED
+    message: str = ""
+
+
+def _plastic(problem: ImpactProblem, N: Array, before: Array) -> _Plastic:
     restitution = problem.restitution
-    status, message = ImpactStatus.RESOLVED, ""
     if restitution.min() == 1.0 or not problem.approaching().any():
-        return np.zeros(before.size), 1.0, status, message
+        return _Plastic(np.zeros(before.size), 1.0)
     plastic = solve_lcp(N, before)
-    if not plastic.solved:
-        no_solution = plastic.status is LcpStatus.RAY
-        status = ImpactStatus.NO_SOLUTION if no_solution else ImpactStatus.INACCURATE
-        message = f"the plastic impact has no accurate solution, scaled residual {plastic.residual:.3g}"
-    return plastic.z, _overall_restitution(before, plastic.z, restitution), status, message
+    overall = _overall_restitution(before, plastic.z, restitution)
+    if plastic.solved:
+        return _Plastic(plastic.z, overall)
+    status = ImpactStatus.NO_SOLUTION if plastic.status is LcpStatus.RAY else ImpactStatus.INACCURATE
+    message = f"the plastic impact has no accurate solution, scaled residual {plastic.residual:.3g}"
+    return _Plastic(plastic.z, overall, status, message)
+
+
+def _outcome(
+    problem: ImpactProblem, plastic: _Plastic, sequence: NDArray[np.int64], ended: int
+) -> ImpactOutcome:
+    """The outcome of reflections in this order, mixed with the plastic impact."""
+    dim, count, overall = problem.dim, problem.contact_count, plastic.restitution
+    normal_inertia, before = normal_part(problem)
+    status, message = plastic.status, plastic.message
+    stages, labels = _stages(normal_inertia, before, sequence)
+    if ended == reflection_kernels.TOO_MANY:
+        status = ImpactStatus.NOT_TERMINATED
+        message = f"a contact still approaches after {len(sequence)} reflections"
+    elif ended == reflection_kernels.IMMOVABLE:
+        status = ImpactStatus.NO_SOLUTION
+        message = "a contact between immovable bodies approaches"
+    mixing = 1.0
+    if overall < 1.0:
+        elastic_impulse = stages[-1] if len(stages) else plastic.impulse
+        impulse, mixing = _mix(normal_inertia, before, plastic.impulse, elastic_impulse, overall)
+        stages = np.vstack([stages, impulse])
+        labels.append("restitution" if overall > 0.0 else "plastic impact")
+    full = np.zeros((len(stages), dim * count))
+    full[:, ::dim] = stages
+    info: dict[str, Any] = {
+        "sequence": tuple(sequence.tolist()),
+        "restitution": overall,
+        "mixing": mixing,
+    }
+    if count == 2 and normal_inertia.diagonal().all():
+        info["bound"], info["bound_of_theorem_1"] = _bounds(normal_inertia)
+    if problem.friction.any():
+        info["remark"] = _REMARK
+    return ImpactOutcome.from_stages(problem, full, labels, status, message, info)
 
 
 def _overall_restitution(before: Array, plastic_impulse: Array, restitution: Array) -> float:

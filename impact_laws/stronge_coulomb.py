@@ -140,19 +140,26 @@ class StrongeCoulomb:
             inertia, before.copy(), friction, restitution, problem.kinetic_scale_array,
             problem.approach_threshold, kind, visits, seed, dim, impacts, record,
         )  # fmt: skip
+        return self.outcome_of_record(problem, record[:rows], ended, steps)
+
+    @classmethod
+    def outcome_of_record(
+        cls, problem: ImpactProblem, record: Array, ended: int, steps: int
+    ) -> ImpactOutcome:
+        """The outcome that a record (k, 7) of `stronge_kernels.resolve_contacts` tells of, with how it ended."""
         status, message = _STATUS[ended]
-        record = record[:rows]
-        if count == 1:
-            codes = tuple(record[:, 1].tolist())
-            sequence, labels = _words(codes)
-            info = {
-                "sequence": sequence,
-                "compression_work": float(record[-1, 5]) if rows else 0.0,
-                "sticks": bool(rows and record[-1, 6]),
-                "steps": steps,
-            }
-            return ImpactOutcome.from_stages(problem, record[:, 2 : 2 + dim], labels, status, message, info)
-        return self._outcome_of_several(problem, record, steps, status, message)
+        if problem.contact_count > 1:
+            return cls._outcome_of_several(problem, record, steps, status, message)
+        codes = tuple(record[:, 1].tolist())
+        sequence, labels = _words(codes)
+        info = {
+            "sequence": sequence,
+            "compression_work": float(record[-1, 5]) if len(record) else 0.0,
+            "sticks": bool(len(record) and record[-1, 6]),
+            "steps": steps,
+        }
+        stages = record[:, 2 : 2 + problem.dim]
+        return ImpactOutcome.from_stages(problem, stages, labels, status, message, info)
 
     def impulse(self, problem: ImpactProblem) -> tuple[Array, ImpactStatus]:
         """Only the impulse (3,) of one spatial contact and how it ended, in half the time of `resolve`."""

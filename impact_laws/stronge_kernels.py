@@ -25,12 +25,13 @@ from .tolerances import (
 
 ORDER = 20
 COMPRESSION_ENDS, SLIP_STOPS, RESTITUTION_ENDS = 1, 2, 3
-RESOLVED, NEVER_RETURNS, RENEWED_COMPRESSION, STEP_LIMIT, JAMS = (
+RESOLVED, NEVER_RETURNS, RENEWED_COMPRESSION, STEP_LIMIT, JAMS, RECORD_FULL = (
     0,
     11,
     12,
     13,
     14,
+    15,
 )  # apart from those of reflections
 
 
@@ -458,7 +459,7 @@ def resolve_contacts(
 
     W, u over all contacts with `dim` components each; `u` is updated in place. Row k of `record` receives
     (contact, event code, cumulative I_z, I_x, I_y of that impact, compression work, sticks). Returns (status,
-    rows, steps).
+    rows, steps); RECORD_FULL where `record` has no room for the next impact.
     """
     contacts = friction.size
     T = np.empty((5, ORDER + 2))
@@ -476,6 +477,8 @@ def resolve_contacts(
             return RESOLVED, rows, steps
         if made == impacts:
             break
+        if rows + 3 > record.shape[0]:
+            return RECORD_FULL, rows, steps
         c = dim * chosen
         if not W[c, c] > 0.0:
             return IMMOVABLE, rows, steps

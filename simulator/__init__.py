@@ -3,13 +3,12 @@
 from .branches import BranchedRun, BranchNode
 from .collision.overlaps import Displacement
 from .collision.queries import Distance, TimeOfImpact, contact_manifold, signed_distance, time_of_impact
-from .contact.integrator import Integrator
 from .event import ContactPatch, Event, EventKind
+from .integrator import Integrator
 from .make_unique import UniqueDesign, contact_problem, make_unique
 from .record.trajectory import RunStatus, Trajectory
 from .replay import ReplayError
 from .simulator import Simulator
-from .sphere_gas import GasStatus, SphereGas
 from .state import State
 from .variational import (
     LagrangianSystem,
@@ -28,13 +27,11 @@ __all__ = [
     "Distance",
     "Event",
     "EventKind",
-    "GasStatus",
     "Integrator",
     "LagrangianSystem",
     "ReplayError",
     "RunStatus",
     "Simulator",
-    "SphereGas",
     "State",
     "TimeOfImpact",
     "Trajectory",

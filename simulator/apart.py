@@ -2,23 +2,17 @@
 
 import numpy as np
 
-from .motion import Motions
-from .predictions import Predictions, SearchError
 from .state import Array
+from .world import World
 
 
-def all_stay_apart(motions: Motions, predictions: Predictions, time: float) -> bool:
-    """Whether all bodies can be seen to stay apart from `time` [s] on, each in free flight."""
-    model = motions.model
-    try:
-        if predictions.next(motions.next_end())[1] is not None:
-            return False
-    except SearchError:
-        return False  # told by the next turn of the loop
+def all_stay_apart(world: World) -> bool:
+    """Whether all bodies can be seen to stay apart from now on, each in free flight."""
+    model = world.model
     moving = np.flatnonzero(model.movable)
-    if any(motions[body].island for body in moving.tolist()):
+    if (world.motions["island"][moving] >= 0).any():
         return False
-    states, size, collides = motions.all_states(time), model.size, model.scene.collides
+    states, size, collides = world.states_at(float(world.header["time"])), model.size, model.scene.collides
     planes = [(k, plane) for k, plane in enumerate(model.planes) if plane is not None]
     solid = np.array([plane is None for plane in model.planes])
     for body in moving.tolist():

@@ -3,7 +3,7 @@
 import os
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 
 from ..impact_laws import ImpactLaw, ImpactOutcome, ImpactProblem
 from ..progress import ProgressBar
-from .record.joined_trajectory import joined
+from .event import Event
 from .record.trajectory import RunStatus, Trajectory
 from .simulator import Simulator
 
@@ -25,27 +25,31 @@ class BranchNode:
 
     parent : index of the node that this one continues, None for the first
     members : indices of the members whose run this is
+    trajectory : their run from its start to the end of this node, whose rows are shared with other nodes
+    first_event : index in it of the first event of this node: where members parted, the impact that parts them
+    start_time : [s] when the members parted from others
     """
 
     parent: int | None
     members: tuple[int, ...]
-    segment: Trajectory
-    """The pieces and events that begin in this node alone; the motion of bodies goes on from earlier nodes."""
+    trajectory: Trajectory
+    first_event: int
+    start_time: float
 
     @property
-    def start_time(self) -> float:
-        """When the members parted from others [s]: at an impact with several outcomes, which comes first here."""
-        return self.segment.start_time
+    def events(self) -> Sequence[Event]:
+        """The events of this node alone."""
+        return self.trajectory.events[self.first_event :]
 
     @property
     def ends(self) -> bool:
         """Whether the runs of the members end here, rather than part."""
-        return self.segment.status is not RunStatus.UNFINISHED
+        return self.trajectory.status is not RunStatus.UNFINISHED
 
     @property
     def end_time(self) -> float:
         """When the members part, or their run ends [s]."""
-        return self.segment.end_time
+        return self.trajectory.end_time
 
 
 class BranchedRun:
@@ -74,14 +78,10 @@ class BranchedRun:
                 last[member] = index
         return tuple(last)
 
-    @cached_property
+    @property
     def trajectories(self) -> tuple[Trajectory, ...]:
-        """The whole run of every member.
-
-        Pieces of motion are shared; members that never part have one trajectory.
-        """
-        whole = {leaf: joined([node.segment for node in self.path(leaf)]) for leaf in set(self.leaves)}
-        return tuple(whole[leaf] for leaf in self.leaves)
+        """The whole run of every member; members that never part have one trajectory."""
+        return tuple(self.nodes[leaf].trajectory for leaf in self.leaves)
 
     def path(self, index: int) -> list[BranchNode]:
         """The nodes from the first to the one of this index."""
@@ -145,17 +145,17 @@ def grow(
     simulator.check_until(until)
     if not (isinstance(tolerance, int | float) and 0.0 <= tolerance < 1.0):
         raise ValueError(f"tolerance: expected a number of at least 0 and below 1, got {tolerance!r}")
-    generators = _generators(int(n), int(seed))
-    start = simulator.copy()
+    generators = dict(enumerate(_generators(int(n), int(seed))))
+    first_event = len(simulator.trajectory.events)
     nodes: list[BranchNode] = []
-    waiting = deque([_Branch.first(start, dict(enumerate(generators)), tolerance)])
-    bar = ProgressBar(0.0, n * (until - start.time), "branching") if progress else None
+    waiting = deque([_Branch(None, first_event, _Group(simulator, generators, tolerance))])
+    bar = ProgressBar(0.0, n * (until - simulator.time), "branching") if progress else None
     done = 0.0
     try:
         while waiting:
             branch = waiting.popleft()
             begin = branch.group.time
-            waiting.extend(branch.grow(until, stop_at_rest, len(nodes), start))
+            waiting.extend(branch.grow(until, stop_at_rest, len(nodes)))
             nodes.append(branch.node())
             end = until if nodes[-1].ends else branch.group.time
             done += len(branch.members) * (end - begin)
@@ -164,7 +164,7 @@ def grow(
     finally:
         if bar:
             bar.close()
-    return BranchedRun(nodes, int(seed), len(start.trajectory.events))
+    return BranchedRun(nodes, int(seed), first_event)
 
 
 def _generators(n: int, seed: int) -> list[np.random.Generator]:
@@ -173,35 +173,33 @@ def _generators(n: int, seed: int) -> list[np.random.Generator]:
 
 
 class _Parting(Exception):
-    """Members of a group have different outcomes.
+    """Members of a group have different outcomes: each with the members that have it."""
 
-    ways : each outcome with the members that have it
-    settling : whether the group was in the midst of finding new motion
-    """
-
-    def __init__(self, ways: "list[tuple[ImpactOutcome, list[int]]]", settling: bool):
+    def __init__(self, ways: "list[tuple[ImpactOutcome, list[int]]]"):
         super().__init__()
-        self.ways, self.settling = ways, settling
+        self.ways = ways
 
 
 class _Group(Simulator):
     """One simulator for all members whose outcomes have been equal so far.
 
-    answers : outcomes that are known already; before the last of them the trajectory becomes `then`
+    answer : the outcome of the event about which its world asks, where that is known
     """
 
-    def __init__(self, state: Simulator, past: Trajectory, generators: Generators, tolerance: float):
-        self.__dict__.update(state._copied(past).__dict__)  # which has been initialised
-        self.generators, self.tolerance = generators, tolerance
-        self.answers: deque[ImpactOutcome] = deque()
-        self.then = past
+    def __init__(
+        self,
+        start: Simulator,
+        generators: Generators,
+        tolerance: float,
+        known: ImpactOutcome | None = None,
+    ):
+        self.__dict__.update(start.copy().__dict__)  # which has been initialised
+        self.generators, self.tolerance, self.known = generators, tolerance, known
 
-    def _resolve(self, problem: ImpactProblem, settling: bool = False) -> ImpactOutcome:
-        if len(self.answers) == 1:
-            self.trajectory = self.then
-            self.then.works.pieces += self._running_work()
-        if self.answers:
-            return self.answers.popleft()
+    def _resolve(self, problem: ImpactProblem) -> ImpactOutcome:
+        if self.known is not None:
+            outcome, self.known = self.known, None
+            return outcome
         ways: list[tuple[ImpactOutcome, list[int]]] = []
         for member, generator in self.generators.items():
             before = generator.bit_generator.state
@@ -213,95 +211,40 @@ class _Group(Simulator):
                 ways.append((outcome, members := []))
             members.append(member)
         if len(ways) > 1:
-            raise _Parting(ways, settling)
+            raise _Parting(ways)
         return ways[0][0]
 
 
 class _Branch:
-    """A node while it grows.
+    """A node while it grows: its parent, the number of its first event, and what runs."""
 
-    past : segments of the nodes before; own : that of this node
-    """
-
-    def __init__(self, parent: int | None, past: list[Trajectory], own: Trajectory, group: _Group):
-        self.parent, self.past, self.own, self.group = parent, past, own, group
+    def __init__(self, parent: int | None, first_event: int, group: _Group):
+        self.parent, self.first_event, self.group = parent, first_event, group
+        self.start_time = group.time
         self.members = tuple(group.generators)
-        self.known, self.known_jumps = len(group.trajectory.events), len(group.trajectory.works.jumps)
 
-    @classmethod
-    def first(cls, start: Simulator, generators: Generators, tolerance: float) -> "_Branch":
-        """All members."""
-        whole = joined([start.trajectory, _empty_segment(start.trajectory)])
-        return cls(None, [], whole, _Group(start, whole, generators, tolerance))
-
-    def grow(self, until: float, stop_at_rest: bool, index: int, start: Simulator) -> "list[_Branch]":
+    def grow(self, until: float, stop_at_rest: bool, index: int) -> "list[_Branch]":
         """Run as far as all members agree; the branches, of this as node `index`, that go on from there."""
+        group = self.group
         try:
-            self.group.run(until, stop_at_rest=stop_at_rest)
+            group.run(until, stop_at_rest=stop_at_rest)
         except _Parting as parting:
-            self._finish()
-            generators, self.group.generators = self.group.generators, {}  # which are not to be copied
+            generators, first = group.generators, len(group.trajectory.events)
             return [
-                self._child(
-                    index, outcome, {member: generators[member] for member in members}, parting, start
+                _Branch(
+                    index,
+                    first,
+                    _Group(
+                        group, {member: generators[member] for member in members}, group.tolerance, outcome
+                    ),
                 )
                 for outcome, members in parting.ways
             ]
-        self._finish()
         return []
 
     def node(self) -> BranchNode:
         """What it has become."""
-        return BranchNode(self.parent, self.members, self.own)
-
-    def _finish(self) -> None:
-        whole, own = self.group.trajectory, self.own
-        if own is whole:
-            return
-        for event in whole.events[self.known :]:
-            own.add_event(replace(event))
-        own.works.pieces = [piece for piece in whole.works.pieces if piece.end > own.start_time]
-        own.works.jumps = whole.works.jumps[self.known_jumps :]
-        own.end_time, own.rest_time = whole.end_time, whole.rest_time
-        own.status, own.message = whole.status, whole.message
-
-    def _child(
-        self, index: int, outcome: ImpactOutcome, generators: Generators, parting: _Parting, start: Simulator
-    ) -> "_Branch":
-        """Members with one outcome, just before the impact at which they part from the others.
-
-        In the midst of finding new motion there is no such state to go on from: the group comes there again
-        from the start, with the outcomes that are known.
-        """
-        group = self.group
-        past, own = [*self.past, self.own], _empty_segment(group.trajectory)
-        whole = joined([*past, own])
-        if parting.settling:
-            child = _Group(
-                start,
-                joined([start.trajectory, _empty_segment(start.trajectory)]),
-                generators,
-                group.tolerance,
-            )
-            earlier = group.trajectory.events[len(start.trajectory.events) :]
-            child.answers.extend(event.outcome for event in earlier if event.outcome is not None)
-        else:
-            child = _Group(group, whole, generators, group.tolerance)
-            child._stalled -= 1  # because the turn of the loop is made again
-        child.answers.append(outcome)
-        child.then = whole
-        branch = _Branch(index, past, own, child)
-        branch.known, branch.known_jumps = len(whole.events), len(whole.works.jumps)
-        return branch
-
-
-def _empty_segment(before: Trajectory) -> Trajectory:
-    """What follows a trajectory, as yet nothing."""
-    segment = Trajectory(before.scene, before.law_name, before.seed, before.model)
-    segment.start_time = segment.end_time = before.end_time
-    segment.law_description = before.law_description
-    segment.remarks = list(before.remarks)
-    return segment
+        return BranchNode(self.parent, self.members, self.group.trajectory, self.first_event, self.start_time)
 
 
 def _alike(first: ImpactOutcome, second: ImpactOutcome, tolerance: float) -> bool:

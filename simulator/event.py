@@ -1,9 +1,9 @@
 """The record of an event: what touched, what the law was asked, what it answered."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from enum import IntEnum, StrEnum
-from typing import Any
+from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,6 +74,20 @@ class ContactPatch:
         return ContactPatch(*(getattr(self, field.name)[which] for field in fields(self)))
 
     @classmethod
+    def of_rows(cls, rows: Any) -> "ContactPatch":
+        """From rows of the engine's table of contacts of events."""
+        columns = {
+            name: np.ascontiguousarray(rows[name])
+            for name in ("point", "normal", "tangent", "gap", "feature", "along", "radius")
+        }
+        return cls(
+            bodies=np.stack([rows["first"], rows["second"]], axis=1),
+            tangent2=np.cross(columns["normal"], columns["tangent"]),
+            feature_index=np.ascontiguousarray(rows["index"]),
+            **columns,
+        )
+
+    @classmethod
     def empty(cls) -> "ContactPatch":
         """No contacts."""
         vectors, sides = np.zeros((0, 3)), np.zeros((0, 2), dtype=np.int64)
@@ -88,39 +102,59 @@ class ContactPatch:
         return cls(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls)))
 
 
-@dataclass(frozen=True, eq=False)
+class EventSource(Protocol):
+    """What knows the contacts and resolutions of events, and the states around them."""
+
+    def contacts(self, number: int) -> ContactPatch: ...
+
+    def resolution(self, number: int) -> tuple[ImpactProblem, ImpactOutcome] | None: ...
+
+    def state(self, time: float, side: str) -> State: ...
+
+
 class Event:
     """Something changed at `time` [s].
 
-    contacts, problem, outcome : what the law saw and answered (of an impact; None otherwise where no contact
-    is concerned). before, after : `State` of all bodies on both sides, from the trajectory when asked.
+    kind : `EventKind`
     note : what the engine has to say about this event, such as the end of an infinite sequence of bounces; of an
-    event that a user's function found, its name.
+        event that a user's function found, its name
+
+    Contacts, problem, outcome and the states on both sides are made when they are looked at.
     """
 
-    time: float
-    kind: EventKind
-    contacts: ContactPatch
-    problem: ImpactProblem | None
-    outcome: ImpactOutcome | None
-    note: str = ""
-    _sample: Callable[..., State] | None = field(default=None, repr=False)
+    def __init__(self, time: float, kind: EventKind, note: str, number: int, source: EventSource):
+        self.time, self.kind, self.note = time, kind, note
+        self._number, self._source = number, source
 
-    def sample_from(self, sample: Callable[..., State]) -> None:
-        """Take `before` and `after` from there (the `sample` of a trajectory)."""
-        object.__setattr__(self, "_sample", sample)
+    def __repr__(self) -> str:
+        note = f", {self.note!r}" if self.note else ""
+        return f"Event({self.kind.value} at t = {self.time!r} s{note})"
+
+    @cached_property
+    def contacts(self) -> ContactPatch:
+        """Where bodies touched."""
+        return self._source.contacts(self._number)
+
+    @cached_property
+    def _resolution(self) -> tuple[ImpactProblem | None, ImpactOutcome | None]:
+        return self._source.resolution(self._number) or (None, None)
+
+    @property
+    def problem(self) -> ImpactProblem | None:
+        """What the law was asked, of an impact; else None."""
+        return self._resolution[0]
+
+    @property
+    def outcome(self) -> ImpactOutcome | None:
+        """What the law answered, of an impact; else None."""
+        return self._resolution[1]
 
     @property
     def before(self) -> State:
         """State of all bodies just before the event (where several share one time, before all of them)."""
-        return self._sampled("left")
+        return self._source.state(self.time, "left")
 
     @property
     def after(self) -> State:
         """State of all bodies just after the event."""
-        return self._sampled("right")
-
-    def _sampled(self, side: str) -> State:
-        if self._sample is None:
-            raise ValueError("this event belongs to no trajectory, so the states around it are not known")
-        return self._sample(self.time, side=side)
+        return self._source.state(self.time, "right")

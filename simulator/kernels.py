@@ -1,7 +1,9 @@
 """Compiled kernels of the engine: rotation series, motion pieces, places of points.
 
 A *piece* of motion is an array (13, TERMS) of Taylor coefficients in the time since its start: position
-[m, world], unit quaternion (w, x, y, z) body to world, velocity [m/s, world], angular velocity [rad/s, body].
+[m, world], unit quaternion (w, x, y, z) body to world, velocity [m/s, world], angular velocity [rad/s, body]. A
+*stretched* piece has one row more, which is not zero: its polynomials are in a parameter from 0 to 1, and that row
+is the time since its start.
 """
 
 import numpy as np
@@ -13,10 +15,44 @@ TERMS = 25
 
 
 @kernel()
+def vector(n):
+    """A new array of n floats. (Numba compiles a function of its own for every constant in ``np.empty(13)``.)"""
+    return np.empty(n)
+
+
+@kernel()
+def zeros(n):
+    """n zeros."""
+    values = np.empty(n)
+    for i in range(n):
+        values[i] = 0.0
+    return values
+
+
+@kernel()
+def matrix(rows, columns):
+    """A new array of floats, by rows."""
+    return np.empty((rows, columns))
+
+
+@kernel()
+def wholes(n):
+    """A new array of n whole numbers."""
+    return np.empty(n, np.int64)
+
+
+@kernel()
 def rotation_matrix(q):
     """Rotation body to world of a unit quaternion (w, x, y, z)."""
+    R = matrix(3, 3)
+    rotation_matrix_into(q, R)
+    return R
+
+
+@kernel()
+def rotation_matrix_into(q, R):
+    """Fill R (3, 3) with the rotation body to world of a unit quaternion (w, x, y, z)."""
     w, x, y, z = q[0], q[1], q[2], q[3]
-    R = np.empty((3, 3))
     R[0, 0] = 1 - 2 * (y * y + z * z)
     R[0, 1] = 2 * (x * y - w * z)
     R[0, 2] = 2 * (x * z + w * y)
@@ -26,7 +62,6 @@ def rotation_matrix(q):
     R[2, 0] = 2 * (x * z - w * y)
     R[2, 1] = 2 * (y * z + w * x)
     R[2, 2] = 1 - 2 * (x * x + y * y)
-    return R
 
 
 @kernel()
@@ -79,14 +114,15 @@ def turned_back(R, x, y, z):
 
 
 @kernel()
-def free_piece(state, acceleration, inertia, inverse_inertia):
-    """Taylor series of free flight from `state` (13,): returns coefficients and how long they hold [s].
+def free_piece_into(state, acceleration, inertia, inverse_inertia, C):
+    """Fill C (13 or more, TERMS) with the Taylor series of free flight from `state` (13,); how long they hold [s].
 
     Euler's equations w' = J^-1 (J w x w) and q' = q (0, w) / 2 are products of series, so every further
     coefficient is a Cauchy product of the earlier ones.
     """
-    C = np.zeros((13, TERMS))
     for i in range(13):
+        for k in range(TERMS):
+            C[i, k] = 0.0
         C[i, 0] = state[i]
     for i in range(3):
         C[i, 1] = state[7 + i]
@@ -94,7 +130,7 @@ def free_piece(state, acceleration, inertia, inverse_inertia):
         C[7 + i, 1] = acceleration[i]
     spinning = state[10] != 0.0 or state[11] != 0.0 or state[12] != 0.0
     if not spinning:
-        return C, np.inf
+        return np.inf
     L = np.zeros((3, TERMS))
     for k in range(TERMS):
         for i in range(3):
@@ -131,6 +167,15 @@ def free_piece(state, acceleration, inertia, inverse_inertia):
         size = max(size_q, size_w)
         if size > 0.0:
             span = min(span, (SERIES_ACCURACY / size) ** (1.0 / k))
+    return span
+
+
+@kernel()
+def free_piece(state, acceleration, inertia, inverse_inertia):
+    """Taylor series of free flight from `state` (13,): returns coefficients (13, TERMS) and how long they hold
+    [s]."""
+    C = np.empty((13, TERMS))
+    span = free_piece_into(state, acceleration, inertia, inverse_inertia, C)
     return C, span
 
 

@@ -66,8 +66,7 @@ class _Replay:
     """A simulator that repeats a recording, event by event."""
 
     def __init__(self, simulator: Simulator, recording: Trajectory, later: Later | None):
-        self._simulator, self._recorded = simulator, recording.events
-        self._motions = recording.motions
+        self._simulator, self._recorded, self._recording = simulator, recording.events, recording
         self._done = 0
         self._later = later
 
@@ -90,11 +89,13 @@ class _Replay:
         """The next event of the engine."""
         simulator = self._simulator
         while len(simulator.trajectory.events) == self._done:
-            if not simulator._can_go_on():
+            if not simulator._can_go_on() or (
+                simulator._advance(event.time, stop_at_rest=False, one_event=True)
+                and len(simulator.trajectory.events) == self._done
+            ):
                 raise ReplayError(
                     f"{self._name(event)} is not repeated: {simulator.trajectory.message or 'nothing happens'}"
                 )
-            simulator._advance(event.time)
 
     def _note(self, event: Event) -> None:
         """A zero of an event function, which is not known here but changes no motion; events of the same instant
@@ -102,23 +103,20 @@ class _Replay:
         before = math.nextafter(event.time, -math.inf)
         self._go(before)
         if len(self._simulator.trajectory.events) == self._done:
-            self._simulator.time = event.time
+            self._simulator._come_to(event.time)
             self._simulator._note(event.note)
 
     def _set_state(self, event: Event) -> None:
-        """A state that was set begins a piece of every body."""
-        simulator = self._simulator
+        """A state that was set begins a piece of every body, the last ones before the event."""
+        simulator, log = self._simulator, self._recording.log
         self._go(event.time)
         if len(simulator.trajectory.events) > self._done:
             return  # which will be found to differ
-        pieces = [
-            recorded.piece(len(own)) if len(own) < len(recorded) else None
-            for own, recorded in zip(simulator.trajectory.motions, self._motions, strict=True)
-        ]
-        states = [piece[0] for piece in pieces if piece is not None]
-        if len(states) < len(pieces):
-            raise ReplayError(f"{self._name(event)} is not repeated: the recording ends before it")
-        simulator._set_packed(np.array(states))
+        count, number = simulator.model.count, int(log.events.rows(self._done, self._done + 1)["pieces"][0])
+        pieces = log.pieces.rows(max(number - count, 0), number)
+        if pieces["body"].tolist() != list(range(count)):
+            raise ReplayError(f"{self._name(event)} is not repeated: the recording has no states for it")
+        simulator._set_packed(np.ascontiguousarray(pieces["state"]))
 
     def _set_drive(self, event: Event, joint: str, drive: Drive) -> None:
         """Another drive from now on."""
@@ -134,7 +132,8 @@ class _Replay:
             and len(simulator.trajectory.events) == self._done
             and simulator._can_go_on()
         ):
-            simulator._advance(time)
+            if simulator._advance(time, stop_at_rest=False, one_event=True):
+                break
 
     def _compare(self) -> None:
         """Every new event must be the recorded one, bit for bit; ReplayError where it is not."""

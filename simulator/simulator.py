@@ -1,80 +1,50 @@
-"""The engine: find the next event, advance to it, let the law resolve it, record."""
+"""The engine as its user sees it: a run of a scene under an impact law, step by step or to an end.
+
+What happens is in `engine/loop_kernels.py`; this is what a run is told, what it tells, and how it ends.
+"""
 
 import copy
 import math
-from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..bodies import Drive, Material, PlacedJoint, Scene
-from ..impact_laws import AnitescuPotra, ImpactLaw, ImpactOutcome, ImpactProblem
+from ..bodies import Drive, PlacedJoint, Scene
+from ..impact_laws import ImpactLaw, ImpactOutcome, ImpactProblem
 from ..progress import ProgressBar
-from . import kernels
 from .apart import all_stay_apart
-from .collision.pairs import (
-    contact_jacobian,
-    contact_patch,
-    distinct_contacts,
-    moving_bodies,
-    pair_size,
-    refuse_unknown_distances,
-    speeds_apart,
-)
-from .contact.accumulation import Past, end_of_bounces, in_body_axes, normal_speed, repeats
-from .contact.held_contacts import features_stay, held_features
-from .contact.integrator import Integrator
-from .contact.lasting_contact import (
-    ContactForceError,
-    ContactMode,
-    ContactMotion,
-    ContactSet,
-    ForceFunctionError,
-    contact_mode,
-    first_limit,
-    free_mode,
-    hold_closed,
-    slip_now,
-    stopped,
-)
-from .contact.rest import closed_gaps, is_at_rest
-from .event import ContactPatch, Event, EventKind, Feature
+from .assembly import equip
+from .collision.pairs import refuse_unknown_distances
+from .engine import loop_kernels as loop
+from .engine.log_kernels import USER, log_works
+from .event import Event
 from .given_state import packed_state
-from .motion import Island, Motion, Motions, Pair
+from .integrator import Integrator
+from .laws import answer, problem_of
 from .notes import STATE_SET, drive_note
-from .predictions import Predictions, SearchError
+from .python_parts import ForceFunctionError
 from .record.law_description import law_description
-from .record.ledger import WorkPiece
 from .record.trajectory import RunStatus, Trajectory
 from .start_checks import ignored_properties, refuse_loose_joints, refuse_overlap
 from .state import Array, Model, State
-from .tolerances import (
-    ACCUMULATION_EXCURSION,
-    ACCUMULATION_IMPACTS,
-    APPROACH_SPEED,
-    CHATTER_CHANGES,
-    CHATTER_SLIP,
-    CHATTER_TIME,
-    LASTING_SPEED,
-    REMAINING_APPROACH,
-    SAME_INSTANT,
-    SLIP_SPEED,
-)
-from .touching import Touching
 from .user_events import EventFunction, EventFunctionError, UserEvents, user_event
+from .world import World, set_force_laws
 
 if TYPE_CHECKING:
     import os
 
     from .branches import BranchedRun
 
-_LONGEST_PIECE = 4.0
-_EVENTS_WITHOUT_PROGRESS = 200
-_RENEWALS_WITHOUT_EVENT = 100_000
+_TURNS = (
+    20_000  # of the loop, after which a run looks whether it is interrupted, shows how far it is and writes
+)
+_FIRST_TURNS = 16  # where the progress is shown, so that a slow run shows it soon
+_PIECES = 20_000  # of motion that are noted before the trajectory takes them over
+_TURNS_WITHOUT_EVENT = 100_000
+_TURNS_AHEAD = 1000  # after which it is asked whether anything will happen any more
 _LOOK_AHEAD = 60.0  # [s] that step_event goes on for the sake of event functions alone
 _GOES_ON = (RunStatus.UNFINISHED, RunStatus.REACHED_END, RunStatus.AT_REST)
 
@@ -110,36 +80,34 @@ class Simulator:
             raise TypeError(f"law: expected an impact law such as SequentialReflection(), got {law!r}")
         if not scene.bodies:
             raise ValueError("scene: expected at least one body, got none")
+        if not isinstance(integrator, Integrator | None):
+            raise TypeError(f"integrator: expected an Integrator, got {type(integrator).__name__}")
         self.model = Model.of_scene(scene)
         self.law = law
         self.event_limit = event_limit
         self.integrator = integrator or Integrator()
-        if not isinstance(self.integrator, Integrator):
-            raise TypeError(f"integrator: expected an Integrator, got {type(integrator).__name__}")
-        self.time = 0.0
         self.trajectory = Trajectory(scene, law.name, seed, self.model)
         self.trajectory.law_description = law_description(law)
         self._rng = np.random.default_rng(seed)
-        self._material: dict[Pair, Material] = {}
-        self._history: dict[Pair, Past] = {}
-        self._changes: dict[int, deque[float]] = {}
-        self._accumulated_at = -math.inf
-        self._next_span = np.full(self.model.count, np.inf)
-        self._stalled = 0
         self._functions = UserEvents()
         self._callbacks: list[Callable[[Event, Simulator], None]] = []
         self._calling = False
-        refuse_unknown_distances(self.model)
-        self._begin(self.model.initial_states(), "at the start")
-        self.trajectory.remarks += ignored_properties(self.model, law)
         self._recorder = None
+        refuse_unknown_distances(self.model)
+        self._world = self._begun(self.model.initial_states(), 0.0, "at the start")
+        self.trajectory.log.take(self._world)
+        self.trajectory.remarks += ignored_properties(self.model, law)
         if record is not None:
             from .record.recording import Recorder
 
             self._recorder = Recorder(self.trajectory, Path(record))
-        self._settle_all()
 
     # -- what a user calls ---------------------------------------------------------------------------------
+
+    @property
+    def time(self) -> float:
+        """Simulated time [s]."""
+        return float(self._world.header["time"])
 
     @property
     def state(self) -> State:
@@ -155,23 +123,20 @@ class Simulator:
 
     @state.setter
     def state(self, state: State) -> None:
-        self._set_packed(packed_state(self.model, state, self._motions.all_states(self.time)))
+        self._set_packed(packed_state(self.model, state, self._world.states_at(self.time)))
 
     def _set_packed(self, packed: Array) -> None:
         """Go on from these packed states (n, 13)."""
-        self._begin(packed, f"at t = {self.time:g} s")
+        world, before = self._begun(packed, self.time, f"at t = {self.time:g} s"), self._world
+        log_works(before.address)
+        self.trajectory.log.take(before)
+        world.header["happened"] = before.header["happened"]
+        world.header["begun"] += before.header["begun"]
+        self._world = world
+        self.trajectory.log.take(world)
+        self._functions.forget()
         self._note(STATE_SET)
-        self._settle_all()
         self._tell_recorder()
-
-    def _note(self, note: str) -> None:
-        """An event of the user's."""
-        self._add_event(Event(self.time, EventKind.USER, ContactPatch.empty(), None, None, note))
-
-    def _tell_recorder(self) -> None:
-        """That there is a new event, which it will be told anyway where a callback made it."""
-        if self._recorder and not self._calling:
-            self._recorder.event_added()
 
     def add_event(
         self,
@@ -193,8 +158,8 @@ class Simulator:
         terminal : whether the run stops there, with the status STOPPED; another `run` goes on
         name : of the event; by default that of the function
         resolution : [s] no zero is missed that is further than this from the next. The function is sampled so
-            densely or more, at Chebyshev points (at least five) of the time to the engine's next event; closer
-            pairs of zeros are found where a parabola through three samples comes near zero.
+            densely or more, at Chebyshev points (at least five) of the time to the next change of motion that the
+            engine knows of; closer pairs of zeros are found where a parabola through three samples comes near zero.
 
         A function that raises or is not finite ends the run with the status USER_FUNCTION_FAILED, which names it
         and the time. A run that stops at rest waits for no zeros: pass ``stop_at_rest=False``. Raises TypeError
@@ -206,7 +171,7 @@ class Simulator:
     def on_event(self, callback: "Callable[[Event, Simulator], None]") -> None:
         """Let ``callback(event, simulator)`` be called after every event, in order of registration.
 
-        The simulator has then gone on to just after all events of that instant. A callback may set its `state`,
+        The simulator has then gone on to just after that event. A callback may set its `state`,
         of which no callback is told, and add event functions, but not advance it (RuntimeError). What it raises
         reaches whoever advances the simulator; a recording is readable up to there.
         """
@@ -220,26 +185,14 @@ class Simulator:
         It has the past of this one in its own trajectory, and calls the same event functions and callbacks. A
         recording stays with the original.
         """
-        return self._copied()
-
-    def _copied(self, past: Trajectory | None = None) -> "Simulator":
-        """A copy, with this trajectory for a past or one of its own."""
-        functions = (event.function for event in self._functions.functions)
-        shared = (self.model, self.model.scene, self.law, *functions, *self._callbacks)
-        memo: dict[int, Any] = {id(part): part for part in shared}
-        memo[id(self._recorder)] = None
-        if past is None:
-            return copy.deepcopy(self, memo)
-        memo[id(self.trajectory)] = past
-        copied = copy.deepcopy(self, memo)
-        past.works.pieces += copied._running_work()
+        copied = copy.copy(self)
+        copied.trajectory = self.trajectory.copy()
+        copied._world = self._world.copy()
+        copied._rng = copy.deepcopy(self._rng)
+        copied._functions = self._functions.copy()
+        copied._callbacks = list(self._callbacks)
+        copied._recorder = None
         return copied
-
-    def _running_work(self) -> list[WorkPiece]:
-        """Work of the steps that bodies are in now."""
-        found = (self._motions.island_of(body) for body in range(self.model.count))
-        islands = {id(island): island for island in found if island is not None}
-        return [island.work for island in islands.values() if island.work is not None]
 
     def joint_state(self, joint: PlacedJoint | str) -> tuple[float, float]:
         """Coordinate [rad or m] and rate of a joint now: the angle of a hinge, the way of a slide, a distance.
@@ -247,7 +200,7 @@ class Simulator:
         Raises ValueError for a joint that is not in the scene, or that has no one coordinate.
         """
         number = self.model.scene.joint_index(joint)
-        return self.model.articulation.coordinate(number, self._motions.all_states(self.time))
+        return self.model.articulation.coordinate(number, self._world.states_at(self.time))
 
     def set_drive(self, joint: PlacedJoint | str, drive: Drive) -> None:
         """Let a joint that has a drive be driven like this from now on.
@@ -258,9 +211,11 @@ class Simulator:
         """
         number = self.model.scene.joint_index(joint)
         articulation = self.model.articulation.with_drive(number, drive)
-        self.model = replace(self.model, articulation=articulation)
+        self.model = self._world.model = replace(self.model, articulation=articulation)
         self._note(drive_note(self.model.scene.joints[number].name, drive))
-        self._settle(set(articulation.moved_by(number)))
+        set_force_laws(self._world.force_rows, articulation.law, articulation.largest)
+        for body in articulation.moved_by(number):
+            loop.wake(self._world.address, body)
         self._tell_recorder()
 
     @classmethod
@@ -331,17 +286,21 @@ class Simulator:
         Where bodies stay apart for ever, zeros of event functions are awaited for another 60 s.
         """
         self._go_on()
-        known = len(self.trajectory._events)
-        last = self.time + _LOOK_AHEAD if self._functions else -math.inf
-        renewals = 0
-        while not self._at_rest() and len(self.trajectory._events) == known and self._can_go_on():
-            if self.time >= last and all_stay_apart(self._motions, self._predictions, self.time):
+        known = len(self.trajectory.events)
+        last = self.time + _LOOK_AHEAD if self._functions else math.inf
+        turns, at_once = 0, 1 if self._functions else _TURNS_AHEAD + 10 * self.model.count
+        while len(self.trajectory.events) == known and self._can_go_on():
+            if self._advance(math.inf, turns=at_once, one_event=True):
                 break
-            self._advance(math.inf)
-            renewals += 1
-            if renewals > _RENEWALS_WITHOUT_EVENT:
+            turns += at_once
+            if (self.time >= last or (not self._functions and turns == at_once)) and all_stay_apart(
+                self._world
+            ):
+                break
+            if turns > _TURNS_WITHOUT_EVENT + 100 * self.model.count:
                 self._fail(RunStatus.NO_PROGRESS, f"no event by t = {self.time:g} s")
-        return self.trajectory._events[-1] if len(self.trajectory._events) > known else None
+        self.trajectory.end_time = self.time
+        return self.trajectory.events[-1] if len(self.trajectory.events) > known else None
 
     def run(self, until: float, *, progress: bool = False, stop_at_rest: bool = True) -> Trajectory:
         """Go to the absolute simulated time `until` [s], or until everything is at rest.
@@ -352,15 +311,12 @@ class Simulator:
         self.check_until(until)
         self._go_on()
         bar = ProgressBar(self.time, until, "simulating") if progress else None
-        whole = False
+        whole, turns = False, _FIRST_TURNS if bar else _TURNS
         try:
-            while self.time < until and self._can_go_on():
-                resting = self._at_rest()  # also asked when nobody waits for it: it notes since when
-                if resting and stop_at_rest:
-                    break
-                self._advance(until)
+            while self._can_go_on() and not self._advance(until, stop_at_rest, turns):
+                turns = min(2 * turns, _TURNS)
                 if bar:
-                    bar.show(self.time, f"{len(self.trajectory._events)} events")
+                    bar.show(self.time, f"{len(self.trajectory.events)} events")
             whole = True
         finally:
             if bar:
@@ -375,51 +331,103 @@ class Simulator:
 
     # -- the loop ------------------------------------------------------------------------------------------
 
-    def _advance(self, until: float) -> None:
-        """One turn of the loop, and those told who want to know of its events."""
-        known = len(self.trajectory._events)
-        self._turn(until)
+    def _advance(
+        self, until: float, stop_at_rest: bool = True, turns: int = _TURNS, one_event: bool = False
+    ) -> bool:
+        """Go on for a while, at most to `until` [s] or for so many turns, and tell those who want to know of
+        events; whether nothing is left to do by then."""
+        header, known = self._world.header, len(self.trajectory.events)
+        if self._functions and not header["asked"] and self._user_event(until):
+            self._call_back(known)
+            return False
+        header["until"], header["stops_at_rest"], header["event_limit"] = (
+            until,
+            stop_at_rest,
+            self.event_limit,
+        )
+        header["waits_for"] = one_event or bool(self._callbacks)
+        header["turn_limit"] = 1 if self._functions else turns
+        why = self._go(header)
+        if why == loop.AT_REST and self._functions:  # what stopped just now may have a zero
+            self._user_event(self.time)
         self._call_back(known)
         if self._recorder:  # only now is the motion after the event known
             self._recorder.event_added()
+        return why in (loop.REACHED, loop.AT_REST)
 
-    def _turn(self, until: float) -> None:
-        """The next event, or the next renewal of a piece, or `until`."""
-        renewal = self._motions.next_end()
-        try:
-            impact, pair = self._predictions.next(min(renewal, until))
-        except SearchError as error:
-            self._fail(RunStatus.NO_PROGRESS, str(error))
-            return
-        following = max(self.time, float(min(impact, renewal, until)))
-        if self._functions and self._user_event(following):
-            return
-        self._stalled = 0 if following > self.time + SAME_INSTANT else self._stalled + 1
-        self.time = following
-        self._touching.forget()
-        if pair is None:
-            if renewal <= until:
-                self._renew()
-        elif self._predictions.is_sensor(pair):
-            self._notice(pair)
-        else:
-            self._impact({pair}, set(pair))
+    def _go(self, header: Any) -> int:
+        """Let the loop go on until it needs no law in Python; why it stopped."""
+        world = self._world
+        why = loop.ASK_LAW if header["asked"] else int(loop.advance(world.address))
+        while why == loop.ASK_LAW:
+            text = answer(world, self._resolve(problem_of(world)))
+            why = int(loop.advance(world.address))
+            if header["text"] == 0:  # the event has been noted
+                self.trajectory.log.add("texts", np.frombuffer(text, dtype="u1"))
+            header["text"] = 0
+        self.trajectory.log.take(world)
+        self.trajectory.end_time = self.time
+        self._judge(why)
+        return why
+
+    def _resolve(self, problem: ImpactProblem) -> ImpactOutcome:
+        """Ask the law."""
+        return self.law.resolve(problem, self._rng)
+
+    def _judge(self, why: int) -> None:
+        """Note how the loop ended, where it cannot go on; raise what a function of the user raised."""
+        world, at = self._world, f"at t = {self.time!r} s"
+        failure = world.failure
+        if failure is not None:
+            world.failure = None
+            if not isinstance(failure, ForceFunctionError):
+                raise failure
+            self._fail(RunStatus.USER_FUNCTION_FAILED, str(failure))
+        elif why == loop.NO_PROGRESS:
+            self._fail(RunStatus.NO_PROGRESS, f"more events than can be followed {at}")
+        elif why == loop.SEARCH_FAILED:
+            names = [
+                self.model.scene.bodies[int(world.header[f"failed_{end}"])].name
+                for end in ("first", "second")
+            ]
+            self._fail(
+                RunStatus.NO_PROGRESS,
+                f"the search for the next impact of {names[0]!r} and {names[1]!r} did not end {at}",
+            )
+        elif why == loop.HOLD_FAILED:
+            members = world.members[:3].tolist()
+            jammed = " and ".join(str(self.model.scene.bodies[body].name) for body in members)
+            self._fail(RunStatus.CONTACT_FAILED, f"no contact forces keep {jammed} apart {at}")
+        elif why == loop.LAW_FAILED:
+            outcome = self.trajectory.events[-1].outcome
+            assert outcome is not None
+            said = outcome.message or outcome.status.advice
+            self._fail(RunStatus.LAW_FAILED, f"{outcome.status.value}: {said}")
+        elif why == loop.EVENT_LIMIT:
+            self._fail(RunStatus.EVENT_LIMIT, f"{self.event_limit} events by t = {self.time:g} s")
 
     def _user_event(self, until: float) -> bool:
-        """Whether an event function has a zero by then or fails: time is then there."""
+        """Whether an event function has a zero before motion changes again, or fails: time is then there."""
+        following = min(until, float(loop.next_due(self._world.address)))
+        if following == math.inf:
+            following = self.time + _LOOK_AHEAD
         try:
-            crossings = self._functions.next(self.time, until, self._state_at)
+            crossings = self._functions.next(self.time, following, self._state_at)
         except EventFunctionError as error:
-            self.time = self.trajectory.end_time = error.time
+            self._come_to(error.time)
             self._fail(RunStatus.USER_FUNCTION_FAILED, str(error))
             return True
         for crossing in crossings:
-            self.time = crossing.time
+            self._come_to(crossing.time)
             name = crossing.event.name
             self._note(name)
             if crossing.event.terminal:
                 self._fail(RunStatus.STOPPED, f"event {name!r} at t = {self.time!r} s")
         return bool(crossings)
+
+    def _come_to(self, time: float) -> None:
+        """Let it be this time [s], before which nothing is due."""
+        self._world.header["time"] = self.trajectory.end_time = time
 
     def _call_back(self, known: int) -> None:
         """Tell the callbacks of all events after the first `known`."""
@@ -431,479 +439,35 @@ class Simulator:
                 finally:
                     self._calling = False
 
-    def _impact(self, pairs: set[Pair], bodies: set[int]) -> None:
-        """Everything that touches these pairs and bodies now, through the law, into new motion."""
-        patch, touched = self._touching.around(pairs, bodies, self.time)
-        states = self._motions.states
-        jacobian, inverse_mass, velocity, moving = contact_jacobian(self.model, patch, states)
-        approach = -(jacobian @ velocity)[0::3]
-        if approach.max() <= APPROACH_SPEED:  # rounding brought them here: no impact
-            self._settle(touched)
-            return
-        problem = self._problem(patch, jacobian, inverse_mass, velocity)
-        outcome = self._resolve(problem)
-        self._set_velocity(moving, problem.generalized_velocity(outcome))
-        note, closing = self._accumulation(patch, approach)
-        self._add_event(Event(self.time, EventKind.IMPACT, patch, problem, outcome, note))
-        if not outcome.resolved:
-            self._fail(
-                RunStatus.LAW_FAILED, f"{outcome.status.value}: {outcome.message or outcome.status.advice}"
-            )
-            return
-        if closing is not None:
-            touched |= {body for body in closing.bodies.ravel().tolist() if self.model.movable[body]}
-        self._settle(touched, closing)
+    def _note(self, note: str) -> None:
+        """An event of the user's."""
+        header = self._world.header
+        header["happened"] += 1
+        self.trajectory.add_note(self.time, USER, note, int(header["begun"]))
 
-    def _resolve(self, problem: ImpactProblem, settling: bool = False) -> ImpactOutcome:
-        """Ask the law; `settling`, in the midst of finding new motion."""
-        return self.law.resolve(problem, self._rng)
+    def _tell_recorder(self) -> None:
+        """That there is a new event, which it will be told anyway where a callback made it."""
+        if self._recorder and not self._calling:
+            self._recorder.event_added()
 
-    def _notice(self, pair: Pair) -> None:
-        """A sensor and a body begin to overlap."""
-        patch = contact_patch(self.model, [pair], self._motions.bring(pair, self.time))
-        self._add_event(Event(self.time, EventKind.SENSOR, patch, None, None))
-        self._predictions.entered(pair, self.time)
+    def _begun(self, states: Array, time: float, when: str) -> World:
+        """A world in which all bodies go on from these packed states (n, 13) alone, at a time [s].
 
-    def _renew(self) -> None:
-        """New pieces for bodies whose pieces end now; a mode that ended is an event."""
-        due = self._motions.ended(self.time)
-        self._motions.bring(due, self.time)
-        islands = {id(island): island for b in sorted(due) if (island := self._motions[b].island)}
-        changed: set[int] = set()
-        continued: set[int] = set()
-        at_limit: set[int] = set()
-        for island in islands.values():
-            assert island.motion is not None  # what rests does not end
-            members = set(island.bodies.tolist())
-            present = {b for b in members if self._motions[b].island is island}
-            due |= present
-            if island.reaches_limit and present == members:
-                at_limit |= members
-            elif present != members:  # an impact has taken some of its bodies out of it
-                changed |= present
-                due -= present
-                continue
-            elif island.change is not None:
-                self._count_change(members)
-                self._add_event(
-                    Event(self.time, island.change, island.motion.mode.contacts.patch, None, None)
-                )
-                changed |= members
-            elif island.leaves:
-                changed |= members
-            else:
-                try:
-                    self._continue_island(island)
-                except ContactForceError:  # forces have grown beyond all bounds: perhaps an impulse helps
-                    changed |= members
-                except ForceFunctionError as error:
-                    self._fail(RunStatus.USER_FUNCTION_FAILED, str(error))
-                    return
-                else:
-                    continued |= members
-            due -= members
-        for body in sorted(due):
-            state = self._motions.states[body]
-            self._start_piece(body, state, self._free_motion(body, state))
-        self._predictions.changed(due | continued, self.time)
-        if changed:
-            self._settle(changed)
-        if at_limit:
-            self._impact(set(), at_limit)
-
-    def _count_change(self, members: set[int]) -> None:
-        for body in members:
-            self._changes.setdefault(body, deque(maxlen=CHATTER_CHANGES)).append(self.time)
-
-    def _chatters(self, members: Iterable[int]) -> bool:
-        """Whether the contact mode of these bodies has changed too often just now."""
-        pasts = [self._changes[body] for body in members if body in self._changes]
-        return any(len(past) == CHATTER_CHANGES and self.time - past[0] < CHATTER_TIME for past in pasts)
-
-    # -- impact problem ------------------------------------------------------------------------------------
-
-    def _pair_coefficients(self, patch: ContactPatch) -> tuple[Array, Array]:
-        materials = [self._pair_material((int(a), int(b))) for a, b in patch.bodies]
-        friction = np.array([m.friction for m in materials])
-        restitution = np.array([m.restitution for m in materials])
-        if not self.model.articulation.is_empty:
-            limits = patch.feature[:, 0] == Feature.LIMIT
-            friction[limits] = 0.0
-            restitution[limits] = self.model.articulation.limit_restitution[patch.feature_index[limits, 0]]
-        return friction, restitution
-
-    def _pair_material(self, pair: Pair) -> Material:
-        if pair not in self._material:
-            self._material[pair] = self.model.scene.pair_material(*pair)
-        return self._material[pair]
-
-    def _problem(
-        self, patch: ContactPatch, jacobian: Array, inverse_mass: Array, velocity: Array
-    ) -> ImpactProblem:
-        friction, restitution = self._pair_coefficients(patch)
-        dim = 3 if self.model.scene.plane is None else 2
-        return ImpactProblem.from_generalized(
-            None,
-            jacobian.reshape(len(patch), 3, -1)[:, :dim].reshape(dim * len(patch), -1),
-            velocity,
-            friction=friction,
-            restitution=restitution,
-            dim=dim,
-            inverse_mass=inverse_mass,
-        )
-
-    def _set_velocity(self, bodies: NDArray[np.int64], velocity: Array) -> None:
-        """Let bodies have this generalized velocity now."""
-        states = self._motions.states
-        for k, body in enumerate(bodies):
-            rotation = kernels.rotation_matrix(states[body, 3:7])
-            states[body, 7:10] = velocity[6 * k : 6 * k + 3]
-            states[body, 10:13] = rotation.T @ velocity[6 * k + 3 : 6 * k + 6]
-
-    def _accumulation(self, patch: ContactPatch, approach: Array) -> tuple[str, ContactPatch | None]:
-        """Recognise bounces that follow ever faster, and sum the rest of their infinite sequence.
-
-        Bounces of a pair whose intervals shrink by the ratio r end after d r/(1 - r), d being the last
-        interval. Once they stay below ACCUMULATION_EXCURSION the contact is closed for good. What does not
-        approach, at `approach` (nc,) [m/s] before the impact, only passes it on; and what stops at once may be
-        thrown up by bounces elsewhere, as fast as its approach. Limits of joints are treated as pairs are.
+        ValueError, which says `when`, where bodies overlap or are not as joints want them.
         """
-        states = self._motions.states
-        accumulated: set[int] = set()
-        slow = math.inf
-        remaining = 0.0
-        limits = patch.feature[:, 0] == Feature.LIMIT
-        for pair in sorted(_pairs_in(patch.chosen(~limits))):
-            chosen = (patch.bodies == pair).all(axis=1) & ~limits
-            before = float(approach[chosen].max())
-            if before <= APPROACH_SPEED:
-                continue
-            places = in_body_axes(pair[0], patch.point[chosen], states)
-            past = self._past(pair, places)
-            if not repeats(past):
-                continue
-            points = np.concatenate([where for _, where in past])
-            speed = max(before, normal_speed(pair, points, patch.normal[chosen][0], states))
-            limit, rest = end_of_bounces(past, pair_size(self.model, pair))
-            if speed <= limit:
-                slow, remaining = min(slow, limit), max(remaining, rest)
-                accumulated.update(pair)
-        for number, before in zip(
-            patch.feature_index[limits, 0].tolist(), approach[limits].tolist(), strict=True
-        ):
-            if before <= APPROACH_SPEED:
-                continue
-            bodies, size = self.model.articulation.at_limit(self.model, number)
-            past = self._past((-1, number), np.zeros(0))
-            if not repeats(past):
-                continue
-            _, rate, _ = self.model.articulation.limit_rows(self.model, bodies, states, [number])
-            limit, rest = end_of_bounces(past, size)
-            if max(before, abs(rate[0])) <= limit:
-                slow, remaining = min(slow, limit), max(remaining, rest)
-                accumulated.update(bodies.tolist())
-        if not accumulated:
-            return "", None
-        closing = self._touching.nearly(accumulated, 2 * ACCUMULATION_EXCURSION, self.time)
-        for pair in _pairs_in(closing):
-            self._history.pop(pair, None)
-        for number in closing.feature_index[closing.feature[:, 0] == Feature.LIMIT, 0].tolist():
-            self._history.pop((-1, number), None)
-        if not self._close_for_good(closing, slow):
-            return "", None
-        self._accumulated_at = float(self.time + remaining)
-        note = f"infinitely many impacts accumulate at t = {self._accumulated_at!r} s"
-        return note, closing
-
-    def _past(self, key: Pair, places: Array) -> Past:
-        """Times and places (in body axes) of the last impacts of a pair or of the limit (-1, number), with this."""
-        past = self._history.setdefault(key, deque(maxlen=ACCUMULATION_IMPACTS + 1))
-        past.append((self.time, places))
-        return past
-
-    def _close_for_good(self, closing: ContactPatch, slow: float) -> bool:
-        """Go to the limit of an accumulation: `slow` contacts closed without normal velocity, nearest in energy.
-
-        Where friction acts, slip of the size of the bounces has vanished with them. A plastic impact would
-        not do: a body that rocks from one contact to the other leaves each of them. Faster contacts that this
-        makes approach take a plastic impact; False, and nothing moved, where that has no solution.
-        """
-        states = self._motions.states
-        jacobian, inverse_mass, velocity, moving = contact_jacobian(self.model, closing, states)
-        before, energy = states[moving], self.model.energy_of(moving, states)
-        speeds = np.abs(jacobian @ velocity).reshape(-1, 3)
-        friction, _ = self._pair_coefficients(closing)
-        closes = speeds[:, 0] <= slow
-        sticks = closes & (friction > 0.0) & (speeds[:, 1:].max(axis=1) <= 10.0 * slow)
-        rows = jacobian[np.stack([closes, sticks, sticks], axis=1).ravel()]
-        push = rows @ inverse_mass
-        impulse = np.linalg.lstsq(rows @ push.T, -rows @ velocity, rcond=1e-11)[0]
-        velocity = velocity + push.T @ impulse
-        self._set_velocity(moving, velocity)
-        if (jacobian @ velocity)[0::3].min() < -LASTING_SPEED:
-            problem = self._problem(closing, jacobian, inverse_mass, velocity)
-            outcome = AnitescuPotra().resolve(problem)
-            if not outcome.resolved:
-                states[moving] = before
-                return False
-            self._set_velocity(moving, problem.generalized_velocity(outcome))
-        states[moving] = closed_gaps(self.model, closing, closes, states)[moving]
-        change = self.model.energy_of(moving, states) - energy
-        self.trajectory.works.add_jump(self.time, "closing", change)
-        self._touching.forget()
-        return True
-
-    # -- motion between events -----------------------------------------------------------------------------
-
-    def _settle(self, bodies: set[int], closing: ContactPatch | None = None) -> None:
-        """New motion of bodies from their states now: in contact where contacts press, else in free flight."""
-        bodies = self.model.articulation.moving_with(bodies)
-        for body in sorted(bodies):  # what a body leaves behind moves on without its forces
-            island = self._motions.island_of(body)
-            if island is not None:
-                bodies = bodies | set(island.bodies.tolist())
-        states = self._motions.bring(bodies, self.time)
-        free = set(bodies)
-        try:
-            for patch in self._touching.islands(
-                bodies, _pairs_in(closing), 2 * ACCUMULATION_EXCURSION, self.time
-            ):
-                members = self._started(patch)
-                free -= members
-                bodies = bodies | members
-            for group in self.model.articulation.groups_among(free):
-                self._start_group(group)
-                free -= set(group.tolist())
-        except ContactForceError as error:
-            self._fail(RunStatus.CONTACT_FAILED, str(error))
-            return
-        except ForceFunctionError as error:
-            self._fail(RunStatus.USER_FUNCTION_FAILED, str(error))
-            return
-        for body in sorted(free):
-            self._start_piece(body, states[body], self._free_motion(body, states[body]))
-        self._predictions.changed(bodies, self.time)
-
-    def _impact_without_collision(self, patch: ContactPatch) -> bool:
-        """Let the law find the impulse without which contacts cannot stay closed; whether it found one.
-
-        Where no contact forces keep bodies apart (Painlevé), velocities have to jump although nothing
-        approaches.
-        """
-        patch = patch.chosen(distinct_contacts(self.model, patch))
-        jacobian, inverse_mass, velocity, bodies = contact_jacobian(self.model, patch, self._motions.states)
-        problem = self._problem(patch, jacobian, inverse_mass, velocity)
-        outcome = self._resolve(problem, settling=True)
-        if not (outcome.resolved and outcome.impulse.any()):
-            return False
-        self._set_velocity(bodies, problem.generalized_velocity(outcome))
-        note = "impact without collision: no contact forces keep the bodies apart"
-        self._add_event(Event(self.time, EventKind.IMPACT, patch, problem, outcome, note))
-        return True
-
-    def _started(self, patch: ContactPatch) -> set[int]:
-        """What `_start_island` starts; energy that goes with what it stops is noted."""
-        bodies, states, works = moving_bodies(self.model, patch), self._motions.states, self.trajectory.works
-        before, known = self.model.energy_of(bodies, states), len(works.jumps)
-        members = self._start_island(patch)
-        change = self.model.energy_of(bodies, states) - before
-        works.add_jump(self.time, "closing", change - sum(energy for *_, energy in works.jumps[known:]))
-        return members
-
-    def _start_island(self, patch: ContactPatch) -> set[int]:
-        """Let bodies that touch rest or move in contact from now on; those that do so, which may be none.
-
-        Where no contact forces exist, the law is asked for an impulse first.
-        """
-        try:
-            return self._start_in_contact(patch)
-        except ContactForceError:
-            if not self._impact_without_collision(patch):
-                raise
-            return self._start_in_contact(patch)
-
-    def _start_in_contact(self, patch: ContactPatch) -> set[int]:
-        states = self._motions.states
-        apart = speeds_apart(self.model, patch, self._motions.states)
-        lasts = apart <= LASTING_SPEED
-        if not lasts.any() or apart.min() < -REMAINING_APPROACH:  # or an impact comes first
-            return set()
-        while True:
-            lasting = patch.chosen(lasts)
-            friction, _ = self._pair_coefficients(lasting)
-            if is_at_rest(self.model, lasting, friction, states):
-                return self._stand_still(lasting)
-            contacts = ContactSet.of_patch(self.model, lasting, friction, states, self.time)
-            bodies = contacts.bodies
-            slow = CHATTER_SLIP if self._chatters(bodies.tolist()) else SLIP_SPEED
-            states[bodies] = stopped(contacts, states[bodies], slow)
-            pressed = ~lasts & (speeds_apart(self.model, patch, self._motions.states) < -LASTING_SPEED)
-            if not pressed.any():
-                break
-            lasts |= pressed  # what has stopped now presses on them
-        self._touching.forget()
-        if is_at_rest(self.model, lasting, friction, states):
-            return self._stand_still(lasting)
-        mode = contact_mode(contacts, states[bodies])
-        if mode is None:
-            return set()
-        self._begin_island(mode)
-        return set(bodies.tolist())
-
-    def _start_group(self, bodies: NDArray[np.int64]) -> None:
-        """Let bodies that always move together, and that nothing holds in contact, rest or move from now on."""
-        states = self._motions.states
-        nothing = contact_patch(self.model, [], states)
-        if is_at_rest(self.model, nothing, np.zeros(0), states, bodies):
-            self._stand_still(nothing, bodies)
-            return
-        contacts = ContactSet.of_patch(self.model, nothing, np.zeros(0), states, self.time, bodies)
-        self._begin_island(free_mode(contacts))
-
-    def _begin_island(self, mode: ContactMode) -> None:
-        """Let bodies move in a mode from now on."""
-        bodies = mode.contacts.bodies
-        island = Island(
-            bodies, mode.held, ContactMotion(mode, self.integrator), self._next_span[bodies].min()
-        )
-        self._hold(island)
-        self._continue_island(island)
-
-    def _hold(self, island: Island) -> None:
-        """Features whose gaps the contact mode keeps at zero are not looked for as impacts."""
-        patch = island.held.chosen(island.held.feature[:, 0] != Feature.LIMIT)
-        for pair in sorted(_pairs_in(patch)):
-            part = patch.chosen((patch.bodies == pair).all(axis=1))
-            if self.model.planes[pair[1]] is not None:
-                shape = self.model.shapes[pair[0]]
-                assert shape is not None
-                island.held_points[pair] = np.zeros(len(shape.points), dtype=bool)
-                island.held_points[pair][part.feature_index[:, 0]] = True
-            else:
-                island.held_features[pair] = held_features(self.model, part, self._motions.states)
-
-    def _stand_still(self, patch: ContactPatch, bodies: NDArray[np.int64] | None = None) -> set[int]:
-        """Let the bodies of a patch, or these, rest where they are; those bodies."""
-        island = Island(moving_bodies(self.model, patch) if bodies is None else bodies, patch)
-        self._hold(island)
-        states = self._motions.states
-        states[island.bodies, 7:13] = 0.0
-        for body in island.bodies.tolist():
-            coefficients = np.zeros((13, kernels.TERMS))
-            coefficients[:, 0] = states[body]
-            self._start_piece(
-                body, states[body], Motion(self.time, math.inf, coefficients, np.zeros(5), island)
-            )
-        return set(island.bodies.tolist())
-
-    def _continue_island(self, island: Island) -> None:
-        """The next step of an island in its mode."""
-        assert island.motion is not None
-        mode = island.motion.mode
-        packed = hold_closed(mode, self._motions.bring(island.bodies.tolist(), self.time)[island.bodies])
-        self._touching.forget()
-        mode = replace(mode, contacts=mode.contacts.at(self.time, packed))
-        island.motion = ContactMotion(slip_now(mode, packed), self.integrator)
-        step = island.motion.step(packed, _LONGEST_PIECE, island.next_span)
-        island.next_span = step.next_span
-        self._next_span[island.bodies] = step.next_span
-        span, island.change = step.span, step.change
-        island.reaches_limit = False
-        if len(self.model.articulation.limit_joint):
-            reached = first_limit(mode.contacts, step.coefficients, span, self._limits_held(island))
-            if reached < math.inf:
-                span, island.change, island.reaches_limit = reached, None, True
-        stays = features_stay(
-            self.model,
-            island.held_features,
-            self._motions.states,
-            island.bodies,
-            step.coefficients,
-            packed,
-            span,
-        )
-        if stays < span:
-            span, island.change, island.leaves = stays, None, True
-            island.reaches_limit = False
-        works = self.trajectory.works
-        if island.work is not None:
-            island.work.cut(self.time)
-        island.work = None if step.work is None else works.add_piece(self.time, self.time + span, step.work)
-        for row, body in enumerate(island.bodies.tolist()):
-            coefficients = step.coefficients[row]
-            bounds = kernels.motion_bounds(
-                coefficients, span, self.model.inertia[body], self.model.inverse_inertia[body], False
-            )
-            motion = Motion(self.time, self.time + span, coefficients, bounds, island)
-            self._start_piece(body, packed[row], motion)
-
-    def _limits_held(self, island: Island) -> NDArray[np.bool_]:
-        """Which limits of joints the mode of an island keeps at zero."""
-        held = np.zeros(len(self.model.articulation.limit_joint), dtype=bool)
-        held[island.held.feature_index[island.held.feature[:, 0] == Feature.LIMIT, 0]] = True
-        return held
-
-    def _free_motion(self, body: int, state: Array) -> Motion:
-        if not self.model.movable[body]:
-            coefficients = np.zeros((13, kernels.TERMS))
-            coefficients[:, 0] = state
-            return Motion(self.time, math.inf, coefficients, np.zeros(5))
-        inertia, inverse = self.model.inertia[body], self.model.inverse_inertia[body]
-        coefficients, span = kernels.free_piece(state, self.model.gravity, inertia, inverse)
-        span = min(span, _LONGEST_PIECE)
-        bounds = kernels.motion_bounds(coefficients, span, inertia, inverse, True)
-        return Motion(self.time, self.time + span, coefficients, bounds)
-
-    def _begin(self, states: Array, when: str) -> None:
-        """Let all bodies fly on from these packed states (n, 13) alone, until they are settled.
-
-        ValueError, which says `when`, and nothing changed, where bodies overlap.
-        """
-        motions = Motions(self.model)
-        for body, state in enumerate(states):
-            motions.begin(body, state, self._free_motion(body, state))
-        predictions = Predictions(motions)
-        refuse_overlap(motions, predictions, when)
+        world = World.of_model(self.model, states, time)
+        header, integrator = world.header, self.integrator
+        header["log_limit"] = _PIECES
+        header["accuracy"], header["fixed_step"] = integrator.accuracy, integrator.fixed_step or 0.0
+        if integrator.largest_step is not None:
+            header["longest_step"] = integrator.largest_step
+        equip(world, self.law)
+        loop.start(world.address)
+        refuse_overlap(world, when)
         refuse_loose_joints(self.model, states, when)
-        self._motions, self._predictions = motions, predictions
-        self._touching = Touching(motions, predictions)
-        for body, state in enumerate(states):
-            self._record_piece(body, state)
-        for past in (self._history, self._changes):
-            past.clear()
-        self._accumulated_at = -math.inf
-        self._next_span[:] = np.inf
-        self._functions.forget()
-
-    def _settle_all(self) -> None:
-        self._settle(set(np.flatnonzero(self.model.movable).tolist()))
-
-    def _start_piece(self, body: int, state: Array, motion: Motion) -> None:
-        before = self._motions.island_of(body)
-        if before is not None and before is not motion.island and before.work is not None:
-            before.work.cut(self.time)
-        self._motions.begin(body, state, motion)
-        self._record_piece(body, state)
-
-    def _record_piece(self, body: int, state: Array) -> None:
-        motion = self._motions[body]
-        in_contact = motion.island is not None or not self.model.movable[body]
-        polynomial = None
-        if in_contact:
-            used = np.flatnonzero(motion.coefficients.any(axis=0))
-            polynomial = motion.coefficients[:, : (used[-1] + 1 if len(used) else 1)]
-        self.trajectory.motions[body].append(motion.start, state, self.model.gravity, polynomial)
+        return world
 
     # -- how a run goes on and ends ------------------------------------------------------------------------
-
-    def _at_rest(self) -> bool:
-        """Whether every body rests and no accumulation is still to come."""
-        resting = self._motions.resting == self.model.count
-        if resting and self.trajectory.rest_time is None:
-            self.trajectory.rest_time = max(self.time, self._accumulated_at)
-        elif not resting:
-            self.trajectory.rest_time = None
-        return resting
 
     def _go_on(self) -> None:
         """A user asks for more."""
@@ -913,23 +477,21 @@ class Simulator:
             self.trajectory.status = RunStatus.UNFINISHED
 
     def _can_go_on(self) -> bool:
-        if self.trajectory.status not in _GOES_ON:
-            return False
-        if len(self.trajectory._events) >= self.event_limit:
-            self._fail(RunStatus.EVENT_LIMIT, f"{self.event_limit} events by t = {self.time:g} s")
-            return False
-        if self._stalled > _EVENTS_WITHOUT_PROGRESS:
-            self._fail(RunStatus.NO_PROGRESS, f"{self._stalled} events at t = {self.time!r} s")
-            return False
-        return True
+        return self.trajectory.status in _GOES_ON
 
     def _fail(self, status: RunStatus, message: str) -> None:
         self.trajectory.status = status
         self.trajectory.message = f"{message}. {status.advice}"
 
     def _finish(self, until: float, whole: bool) -> None:
-        trajectory = self.trajectory
-        resting = self._at_rest()
+        world, trajectory = self._world, self.trajectory
+        log_works(world.address)
+        trajectory.log.take(world)
+        resting = int(world.header["moving"]) == 0
+        trajectory.rest_time = None
+        if resting:
+            begun = world.motions["start"][self.model.movable].max(initial=trajectory.start_time)
+            trajectory.rest_time = max(float(begun), float(world.header["accumulated_at"]))
         trajectory.end_time = max(self.time, trajectory.rest_time or 0.0) if resting else self.time
         trajectory.end_time = min(max(trajectory.end_time, trajectory.start_time), max(until, self.time))
         if trajectory.status in _GOES_ON:
@@ -941,15 +503,4 @@ class Simulator:
 
     def _state_at(self, time: float) -> State:
         """All bodies at a time [s] within their current pieces."""
-        return State.unpacked(time, self._motions.all_states(time))
-
-    def _add_event(self, event: Event) -> None:
-        self.trajectory.add_event(event)
-        if event.outcome is not None:
-            self.trajectory.works.add_jump(self.time, "impacts", event.outcome.energy_change)
-        self.trajectory.end_time = self.time
-
-
-def _pairs_in(patch: ContactPatch | None) -> set[Pair]:
-    """The pairs of bodies of contacts, if there are any."""
-    return set() if patch is None else {(int(a), int(b)) for a, b in patch.bodies}
+        return State.unpacked(time, self._world.states_at(time))

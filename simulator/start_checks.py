@@ -7,20 +7,21 @@ import numpy as np
 from ..bodies import Material
 from ..impact_laws import ImpactLaw
 from .collision.pairs import overlap, pair_gap, pair_size
-from .motion import Motions
-from .predictions import Predictions
+from .engine.loop_kernels import begin_inside, close_pairs
 from .state import Array, Model
 from .tolerances import JOINT_START, OVERLAP
+from .world import World
 
 
-def refuse_overlap(motions: Motions, predictions: Predictions, when: str) -> None:
+def refuse_overlap(world: World, when: str) -> None:
     """ValueError, which says `when`, where bodies overlap; sensors note what is inside them."""
-    model, states = motions.model, motions.states
-    bodies = model.scene.bodies
-    for pair in predictions.close_at_start():
-        if predictions.is_sensor(pair):
+    model, count = world.model, int(close_pairs(world.address))
+    bodies, states = model.scene.bodies, world.motions["state"]
+    for low, high in world.table("members", 2 * count).reshape(-1, 2).tolist():
+        pair = (high, low) if model.planes[low] is not None else (low, high)
+        if bodies[low].sensor or bodies[high].sensor:
             if pair_gap(model, pair, states)[1] <= 0.0 or overlap(model, pair, states) > 0.0:
-                predictions.start_inside(pair)
+                begin_inside(world.address, low, high)
             continue
         depth = overlap(model, pair, states)
         if depth > OVERLAP * pair_size(model, pair):

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from ..bodies import Body, HalfSpace, Mesh, Scene
 from ..bodies.rotation import rotation_matrices
+from .articulation import Articulation
 from .collision.collision_shape import CollisionShape, collision_shape
 from .collision.feature_mesh import FeatureMesh, feature_mesh
-from .contact.articulation import Articulation
 from .tolerances import PLANE_SPEED
 
 Array = NDArray[np.float64]

@@ -34,32 +34,21 @@ HELD_PLACE = 1e-6
 """[m per m of size] Touching features this close to a lasting contact are held with it: where round edges come to
 their ends, the ends touch too. Larger: contacts beside it count as one. Smaller: they are taken for impacts."""
 
-HELD_DEPTH = 2e-12
-"""[m per m of size] A feature deeper than this in the other body is not kept at its surface by what is held.
-Larger: round bodies that leave an edge sink into the face beside it. Smaller: drift of held gaps counts."""
-
 SAME_NORMAL = 1e-6
 """[length of the difference] Normals this close at one place are one contact."""
+
+APPROACH = 1e-10
+"""[of the scene's speed] Slower approach at touch is rounding of a velocity that the law set to zero, not an
+impact. Larger: slow impacts are lost. Smaller: rounding brings impacts without end."""
 
 APPROACH_SPEED = 1e-10
 """[m/s] Slower approach at touch is rounding of a velocity that the law set to zero, not an impact."""
 
-SAME_INSTANT = 1e-12
-"""[s] Turns of the loop that advance time by less make no progress; after 200 in a row a run stops and says so."""
-
 OVERLAP = 1e-9
 """[m per m of size] Overlap refused in an initial configuration."""
 
-LASTING_SPEED = 1e-9
-"""[m/s] Touching points that separate or slip slower than this are candidates for lasting contact."""
-
-REMAINING_APPROACH = 1e-7
-"""[m/s] Slower approach is what a law has left of an impact, and stops with lasting contact. Larger: slow impacts
-of touching bodies are lost. Smaller than what laws leave: impacts without end."""
-
-SLIP_SPEED = 1e-6
-"""[m/s] Slower slip is not told from sticking: the slip direction is singular at zero. Larger stops sliding
-bodies early, smaller makes the integration creep along the singularity."""
+LASTING = 1e-9
+"""[of the scene's speed] Touching points that separate slower than this are candidates for lasting contact."""
 
 STOPPED = 1e-12
 """[m/s] Backward slip below it is rounding of slip that only just starts. Larger stops slow slip late."""
@@ -80,13 +69,6 @@ friction errs in direction. Smaller than what laws leave beside the line: stops 
 FORCE_MARGIN = 1e-9
 """[of the largest contact force] Slack before a negative normal force or a violated cone is an event."""
 
-FORCE_RANK = 1e-11
-"""[of the largest pivot or singular value] Contact forces below it are not determined by the motion."""
-
-IMMOBILE = 1e-12
-"""[of the mobility along the contact's other directions] A direction along which a contact moves by less is barred.
-Larger: joints hide slip. Smaller: rounding out of the plane of a planar scene counts as motion."""
-
 JOINT_RANK = 1e-11
 """[square of the part of a row, of unit length, that others do not bar] Rows of joints below it depend on others.
 Larger: joints of bodies very unlike in mass are lost. Smaller: closed loops are solved for rounding."""
@@ -98,54 +80,16 @@ DRIVE_MARGIN = 1e-9
 """[of the largest force of a drive] How far a drive must ask for more, or less again, to change. Zero: it changes
 for ever at the boundary."""
 
-FORCE_FUNCTION_MATCH = 2e-13
-"""[of the states] Change of a step under new values of a user's force function that counts as none."""
-
-LIMIT_GAP = 1e-13
-"""[m or rad] How far a joint may be beyond its limit without an impact there. Larger: joints leave their range.
-Zero: rounding at a limit that is only touched brings impacts."""
-
 JOINT_START = 1e-9
 """[m or rad, and a second] Violation of a joint refused in an initial configuration."""
-
-BALANCE_FOUND = 1e-12
-"""[of the target] Rest of a search for forces in cones that counts as none."""
-
-BALANCE_WORTH = 1e-8
-"""[of the rest] A round of that search which diminishes the rest less is the last. Smaller: edges that are nearly
-alike spoil the least squares. Larger: round cones are met less exactly."""
-
-ACCELERATION_MATCH = 1e-7
-"""[m/s^2 per unit of the largest acceleration] Two contact modes that move bodies equally are one mode."""
-
-REST_SPEED = 1e-8
-"""[m/s, of the fastest body point] Below it, and with no acceleration left, a body is at rest."""
-
-REST_ACCELERATION = 1e-6
-"""[of gravity, or m/s^2 without gravity] See REST_SPEED."""
-
-ACCUMULATION_EXCURSION = 1e-8
-"""[m per m of size] Once the bounces of a sequence stay below this height the rest of the infinite sequence
-is summed in closed form. Larger leaves a visible jump, smaller only adds impacts."""
-
-ACCUMULATION_IMPACTS = 4
-"""[impacts] Impacts whose intervals must shrink before a sequence is taken to accumulate."""
 
 SERIES_ACCURACY = 1e-17
 """[relative] Last Taylor term of free rotation kept over one piece. Larger loses energy digits."""
 
-COLLOCATION_ACCURACY = 1e-13
+STEP_ACCURACY = 1e-13
 """[relative] Change of the Picard iteration and, ten times it, size of the last Chebyshev terms at which a step of
 motion in contact is accepted, unless the user's `Integrator` says otherwise.
 Larger lets held contacts drift, smaller cannot be met in double precision."""
-
-GAS_CELL = 1e-6
-"""[of the largest radius] How much wider than the largest sphere a cell of the gas is. Larger: more candidates in
-each. Zero: rounding lets touching spheres lie two cells apart."""
-
-GAS_SLOW = 1e-12
-"""[of the largest speed at the start] Approach of touching spheres of a gas that counts as rest. Larger: spheres
-sink into each other. Smaller: rounding after impacts of several spheres brings impacts without end."""
 
 VARIATIONAL_TOUCH_GAP = 1e-12
 """[gap_scale] Gap from which on a contact touches. Larger makes impacts that meet the end of a step early,
@@ -170,3 +114,77 @@ VARIATIONAL_SAME_TIME = 1e-12
 
 VARIATIONAL_SAME_FRACTION = 1e-9
 """[step_size] A run longer than whole steps by less than this has a longer last step instead of one more."""
+
+
+# -- lasting contact ---------------------------------------------------------------------------------------
+
+MICRO_STEP = 1e-8
+"""[of the scene's duration] First step by which contact modes are found. Larger: modes are entered with its error.
+Smaller: changes of velocity over it lose digits."""
+
+SURE_SLIP = 1e3
+"""[of what the largest acceleration stops within a micro-step] Slip faster than this does not stop within it, and
+its friction has a known direction. Smaller: stops are missed. Larger: friction cones are solved for nothing."""
+
+FORCE_ACCURACY, FORCES_FOUND = 1e-11, 1e-6
+"""[of the largest acceleration] What the force problem is solved to, and what is accepted where it gets no
+further."""
+
+FORCE_SHARE = 1e-10
+"""[of the largest contact force] Contacts that press less do not press."""
+
+MODE_RATE = 1e-7
+"""[of the largest acceleration] Contacts that open, or slip, at the end of a micro-step with less than this over
+its length do not."""
+
+SLOW_SLIP = 1e-5
+"""[of the scene's speed] Slip slower than this keeps the direction of its friction."""
+
+SAME_MOTION = 1e-8
+"""[of the largest acceleration] Forces that change accelerations by less are as good as others."""
+
+ON_CONE = 1e-4
+"""[of the friction that a contact can bear] So near its cone a sticking contact is at its edge."""
+
+REST, REST_PULL = 1e-8, 1e-6
+"""[of the scene's speed, and of the largest acceleration without contact] Below both a body is at rest."""
+
+MODE_ACCURACY = 1e-13
+"""[of the largest acceleration] Acceleration of held contacts and joints that counts as none."""
+
+PRESSES_AGAIN = 1e-6
+"""[of the largest contact force] A contact that others keep closed has this much force before its mode is asked
+again."""
+
+DRIFT = 1e-14
+"""[of the scene's length and speed] Drift of what is held closed that is left as it is."""
+
+BOUNCE_WAY = 2e-9
+"""[of the size] Once approach times interval of bounces stays below this, bodies stay within CONTACT_GAP of each
+other, and the rest of infinitely many bounces is summed. Larger: leaves a visible jump. Smaller: only adds
+impacts."""
+
+BOUNCE_SPEED = 1e-3
+"""[of the scene's speed] Faster impacts do not end so, however often they follow: what they take is felt."""
+
+SAME_RATIO = 1e-3
+"""[relative] Intervals of bounces that shrink by ratios this near shrink by one ratio."""
+
+FIRST_STEP = 0.05
+"""[of the scene's duration] First step of an island's motion that is tried."""
+
+STAY = 2.0
+"""[CONTACT_GAP] how far beyond its end a feature still holds a contact."""
+
+NO_MOTION = 1e-24
+"""[square of its length] what is left of a joint's row in the plane of a planar scene, where it bars no motion in
+it."""
+
+CAN_OPEN = 1e-6
+"""[of the mobility of a contact alone] what is left of it where others keep it closed."""
+
+STOPPED_SLIP = 1e-3
+"""[SLOW_SLIP] speed below which slip has stopped where it ends."""
+
+FORCE_FLOOR = 1e-3
+"""[weight of the lightest body] least force with which those of contacts are compared."""

@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -106,6 +106,12 @@ class UserEvents:
 
     def __bool__(self) -> bool:
         return bool(self.functions)
+
+    def copy(self) -> "UserEvents":
+        """The same functions, whose signs are followed on their own."""
+        copied = UserEvents()
+        copied.functions = [replace(event) for event in self.functions]
+        return copied
 
     def forget(self) -> None:
         """The state has been set: signs from before say nothing about what follows."""

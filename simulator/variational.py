@@ -21,7 +21,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..impact_laws import ImpactLaw, ImpactOutcome, ImpactProblem, solve_lcp
-from .contact.lasting_contact import ContactForceError
 from .record.trajectory import RunStatus
 from .tolerances import (
     VARIATIONAL_CONSISTENT,
@@ -42,6 +41,10 @@ _CURVATURE_STEP = 1e-5
 _HALVINGS = 50
 _TURNS_WITHOUT_PROGRESS = 1000
 _EPSILON = float(np.finfo(float).eps)
+
+
+class ContactForceError(Exception):
+    """Resting contacts or constraints have no forces; the text says where and when."""
 
 
 class VariationalStepError(ArithmeticError):

@@ -111,7 +111,7 @@ class Run:
         found: list[Any] = []
         for number in range(latest, max(latest - SEARCHED_EVENTS, -1), -1):
             event = self.events[number]
-            if event.outcome is not None and (np.asarray(event.contacts.bodies) == body).any():
+            if str(event.kind) == "impact" and (np.asarray(event.contacts.bodies) == body).any():
                 found.append(event)
                 if len(found) == count:
                     break

@@ -16,8 +16,15 @@ stationary points of the disks), which are exact at any gap.
 import numpy as np
 
 from ...compiled import kernel
-from ..kernels import TERMS, cross, ellipsoid_height, ellipsoid_lowest, evaluate_piece, first_root
-from ..tolerances import APPROACH_SPEED, CONTACT_GAP, PENETRATION, TOUCH_GAP
+from ..kernels import (
+    TERMS,
+    cross,
+    ellipsoid_height,
+    ellipsoid_lowest,
+    evaluate_piece,
+    first_root,
+)
+from ..tolerances import CONTACT_GAP, PENETRATION, TOUCH_GAP
 
 POINT, EDGE, FACE, RIM = 0, 1, 2, 3  # as in event.Feature
 SEVERAL, ROUND = 2, 3  # kinds of touching features beyond point and segment: polygon, disk
@@ -1015,17 +1022,18 @@ def _support_rate(shape, frame, mx, my, mz, ox, oy, oz):
 
 
 @kernel()
-def half_space_impact(shape, C, span, bounds, ignored, normal, offset, size):
-    """First time in [0, span] at which a shape meets the half-space n.x <= offset: (time, core point).
+def half_space_impact(shape, C, begin, span, bounds, ignored, normal, offset, size, slow):
+    """First time in [begin, span] at which a shape meets the half-space n.x <= offset: (time, core point).
 
     Advances by the root of a quadratic that lies under the gap of every point, so nothing is passed over; near an
     impact it is exact to second order and the steps converge like Newton's. `ignored` (k,) marks core points that
-    are held in lasting contact, with their rims. Core point -1: none, -2: the step limit was reached.
+    are held in lasting contact, with their rims; approach at less than `slow` [m/s] is rounding. Core point -1:
+    none, -2: the step limit was reached.
     """
     state, frame = np.empty(13), np.empty(18)
     moving, turning = used_terms(C)
     points, disk = shape.points, shape.disk
-    tau = 0.0
+    tau = begin
     nx, ny, nz = normal[0], normal[1], normal[2]
     acceleration = nx * bounds[0] + ny * bounds[1] + nz * bounds[2]
     ways = bounds[4] * shape.reach * (_SPINLESS if shape.disk > 0.0 else 1.0)
@@ -1056,12 +1064,10 @@ def half_space_impact(shape, C, span, bounds, ignored, normal, offset, size):
             rising = climb + points[j, 0] * rx + points[j, 1] * ry + points[j, 2] * rz
             gap = above + rim
             rate = rising + rim_rate
-            if gap <= touch and rate < -APPROACH_SPEED:
+            if gap <= touch and rate < -slow:
                 return tau, j
             slack = 0.0
-            if gap <= touch and (
-                rate * rate <= -0.4 * half_curvature * deepest or -APPROACH_SPEED <= rate < 0.0
-            ):
+            if gap <= touch and (rate * rate <= -0.4 * half_curvature * deepest or -slow <= rate < 0.0):
                 # it hardly leaves, or only rounding brings it closer: look again before it could be deeper
                 # than allowed
                 slack = max(deepest, 0.1 * deepest - gap)
@@ -1090,7 +1096,7 @@ def half_space_impact(shape, C, span, bounds, ignored, normal, offset, size):
 
 
 @kernel()
-def _spheres_impact(frame_a, frame_b, radius, touch):
+def _spheres_impact(frame_a, frame_b, radius, touch, slow):
     """When two spheres in equal free fall meet [s], in closed form; -1 where they approach while they touch."""
     px, py, pz = frame_a[9] - frame_b[9], frame_a[10] - frame_b[10], frame_a[11] - frame_b[11]
     vx, vy, vz = frame_a[12] - frame_b[12], frame_a[13] - frame_b[13], frame_a[14] - frame_b[14]
@@ -1105,7 +1111,7 @@ def _spheres_impact(frame_a, frame_b, radius, touch):
     square = vx * vx + vy * vy + vz * vz
     # no difference of large squares: the cross product is small where they hardly miss
     discriminant = square * radius * radius - (cx * cx + cy * cy + cz * cz)
-    if discriminant <= (APPROACH_SPEED * radius) ** 2:
+    if discriminant <= (slow * radius) ** 2:
         return np.inf
     return gap * (distance + radius) / (closing + np.sqrt(discriminant))
 
@@ -1253,15 +1259,15 @@ def point_velocity(frame, x, y, z):
 
 @kernel()
 def pair_impact(
-    shape_a, CA, bounds_a, shape_b, CB, bounds_b, start_a, start_b, span, size
+    shape_a, CA, bounds_a, shape_b, CB, bounds_b, start_a, start_b, span, size, slow
 ):  # fmt: skip
     """First time in [0, span] at which two shapes meet while approaching: (time, hit).
 
     An axis that separates them now, at rest or turning, separates them until the quadratic bounds of their lowest
     points cross, so the search may advance that far (conservative advancement to second order): near contact as
     far as the best of the axes at rest, turning with A or with B. Where all of these close they hit if places of
-    contact approach. `start_a`, `start_b` are the ages of the two pieces at the start. hit: 1, 0 none, -2 step
-    limit.
+    contact approach. `start_a`, `start_b` are the ages of the two pieces at the start; approach at less
+    than `slow` [m/s] is rounding. hit: 1, 0 none, -2 step limit.
     """
     state, frame_a, frame_b = np.empty(13), np.empty(18), np.empty(18)
     S = np.empty((4, 3))
@@ -1282,7 +1288,7 @@ def pair_impact(
         and moving_a <= 3 and moving_b <= 3 and bounds_a[3] == 0.0 and bounds_b[3] == 0.0
         and bounds_a[0] == bounds_b[0] and bounds_a[1] == bounds_b[1] and bounds_a[2] == bounds_b[2]
     ):  # fmt: skip
-        meeting = _spheres_impact(frame_a, frame_b, radius, touch)
+        meeting = _spheres_impact(frame_a, frame_b, radius, touch, slow)
         if meeting >= 0.0:
             return (meeting, 1) if meeting <= span else (np.inf, 0)
     disks = shape_a.disk > 0.0 or shape_b.disk > 0.0
@@ -1323,12 +1329,12 @@ def pair_impact(
                     frame[17], far, fast, horizon, gap, size,
                 )  # fmt: skip
                 step, rate = max(step, later), max(rate, other)
-        if gap <= touch and rate < -APPROACH_SPEED:
+        if gap <= touch and rate < -slow:
             ox, oy, oz, rate = crossing_turn(
                 shape_a, evaluate_piece(CA, start_a + tau), frame_a,
                 shape_b, evaluate_piece(CB, start_b + tau), frame_b, size,
             )  # fmt: skip
-            if rate < -APPROACH_SPEED:
+            if rate < -slow:
                 return tau, 1
             later, _ = axis_step(
                 shape_a, frame_a, bounds_a, shape_b, frame_b, bounds_b, nx, ny, nz, ox, oy, oz, far, fast,

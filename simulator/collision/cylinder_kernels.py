@@ -13,7 +13,6 @@ import numpy as np
 from ...compiled import kernel
 from ..kernels import evaluate_piece, first_root
 from ..tolerances import (
-    APPROACH_SPEED,
     CONTACT_GAP,
     PENETRATION,
     SAME_NORMAL,
@@ -443,13 +442,13 @@ def cylinder_contacts(A, state_a, B, state_b, size, tolerance, rows):
 
 
 @kernel()
-def approaches(rows, count, frame_a, frame_b):
+def approaches(rows, count, frame_a, frame_b, slow):
     """Whether a contact closes."""
     for k in range(count):
         row = rows[k]
         ax, ay, az = point_velocity(frame_a, row[4], row[5], row[6])
         bx, by, bz = point_velocity(frame_b, row[4], row[5], row[6])
-        if dot(ax - bx, ay - by, az - bz, row[7], row[8], row[9]) < -APPROACH_SPEED:
+        if dot(ax - bx, ay - by, az - bz, row[7], row[8], row[9]) < -slow:
             return True
     return False
 
@@ -484,7 +483,8 @@ def side_steps(
 
 @kernel()
 def triangle_step(
-    A, frame_a, bounds_a, triangle, frame_b, bounds_b, sheet, far, fast, horizon, size, enough, S, near_a, near_b
+    A, frame_a, bounds_a, triangle, frame_b, bounds_b, sheet, far, fast, horizon, size, slow, enough, S, near_a,
+    near_b,
 ):  # fmt: skip
     """How long the cylinder and a triangle stay apart: (step, whether they touch and no axis shows them part).
 
@@ -571,7 +571,7 @@ def triangle_step(
         step,
         rate,
     )
-    return step, gap <= touch and rate < -APPROACH_SPEED
+    return step, gap <= touch and rate < -slow
 
 
 @kernel()
@@ -627,7 +627,7 @@ def contact_axes_step(
 
 
 @kernel()
-def cylinder_impact(A, piece_a, bounds_a, start_a, B, piece_b, bounds_b, start_b, span, size):
+def cylinder_impact(A, piece_a, bounds_a, start_a, B, piece_b, bounds_b, start_b, span, size, slow):
     """First time in [0, span] at which a cylinder and a mesh meet while approaching: (time, hit).
 
     `start_a`, `start_b`: ages of the two pieces at time 0. hit: 1, 0 none, -2 step limit.
@@ -678,14 +678,15 @@ def cylinder_impact(A, piece_a, bounds_a, start_a, B, piece_b, bounds_b, start_b
                 element = B.leaf[node - first_leaf] if node >= 0 else urgent
                 set_triangle(triangle, B, B.element_triangle[element])
                 step, closes = triangle_step(
-                    A, frame_a, bounds_a, triangle, frame_b, bounds_b, B.sheet, far, fast, horizon, size, best, S,
-                    near_a, near_b,
+                    A, frame_a, bounds_a, triangle, frame_b, bounds_b, B.sheet, far, fast, horizon, size, slow,
+                    best,
+                    S, near_a, near_b,
                 )  # fmt: skip
                 if closes:
                     if listed < 0:
                         listed = cylinder_contacts(A, state_a, B, state_b, size, CONTACT_GAP * size, rows)
                         listed = min(listed, _MOST)
-                        if listed == 0 or approaches(rows, listed, frame_a, frame_b):
+                        if listed == 0 or approaches(rows, listed, frame_a, frame_b, slow):
                             return tau, 1
                     step = contact_axes_step(
                         A, frame_a, bounds_a, triangle, frame_b, bounds_b, far, fast, horizon, size, rows, listed,

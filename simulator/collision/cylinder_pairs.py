@@ -8,7 +8,7 @@ from ...bodies import Capsule
 from ..event import Feature
 from ..kernels import rotation_matrix
 from ..state import Array
-from ..tolerances import CONTACT_GAP, STAR_SLOPE
+from ..tolerances import APPROACH_SPEED, CONTACT_GAP, STAR_SLOPE
 from . import cylinder_kernels, mesh_kernels, mesh_pairs
 from .collision_shape import CollisionShape
 from .feature_mesh import FeatureMesh, Indices, feature_mesh
@@ -115,9 +115,16 @@ def _grazing(
 
 
 def impact(
-    cylinder: CollisionShape, mesh: FeatureMesh, pieces: Any, bounds: Any, ages: Any, span: float, size: float
+    cylinder: CollisionShape,
+    mesh: FeatureMesh,
+    pieces: Any,
+    bounds: Any,
+    ages: Any,
+    span: float,
+    size: float,
+    slow: float = APPROACH_SPEED,
 ) -> tuple[float, int]:
     """First time in [0, span] [s] at which they meet, as `collision.pair_impact` tells it."""
     return cylinder_kernels.cylinder_impact(
-        cylinder, pieces[0], bounds[0], ages[0], mesh, pieces[1], bounds[1], ages[1], span, size
+        cylinder, pieces[0], bounds[0], ages[0], mesh, pieces[1], bounds[1], ages[1], span, size, slow
     )

@@ -18,7 +18,7 @@ import numpy as np
 
 from ...compiled import kernel
 from ..kernels import cross, dot, evaluate_piece, first_root, rotation_matrix
-from ..tolerances import APPROACH_SPEED, PENETRATION, SIDEWAYS, STAR_SLOPE, TOUCH_GAP
+from ..tolerances import PENETRATION, SIDEWAYS, STAR_SLOPE, TOUCH_GAP
 
 POINT_A, POINT_B, EDGES = 0, 1, 2  # a point of A on a triangle of B, a point of B on one of A, edge on edge
 BESIDE = 10  # added to the first two: a triangle beside one that holds a round point, and shared corners
@@ -301,16 +301,16 @@ def element_corners(mesh_points, triangles, element_points, element_triangle, k,
 
 
 @kernel(forceinline=True)
-def look_again(gap, rate, half_curvature, touch, deepest):
+def look_again(gap, rate, half_curvature, touch, deepest, slow):
     """First root of the gap's lower bound. Where they touch and hardly leave, or only rounding brings them
     closer: when they could be deeper than allowed."""
-    if gap <= touch and (rate * rate <= -0.4 * half_curvature * deepest or -APPROACH_SPEED <= rate < 0.0):
+    if gap <= touch and (rate * rate <= -0.4 * half_curvature * deepest or -slow <= rate < 0.0):
         gap = max(gap + deepest, 0.1 * deepest)
     return first_root(max(gap, 0.0), rate, half_curvature)
 
 
 @kernel()
-def is_known(known, pose, x, y, z, radius, size, travelled):
+def is_known(known, pose, x, y, z, radius, size, slow, travelled):
     """Whether a contact of which the law has just taken care is at (x, y, z) and does not approach.
 
     `radius`: between a place of contact and (x, y, z). `travelled` is how far anything may have moved since
@@ -322,7 +322,7 @@ def is_known(known, pose, x, y, z, radius, size, travelled):
     for k in range(known.shape[0]):
         away = (known[k, 0] - x) ** 2 + (known[k, 1] - y) ** 2 + (known[k, 2] - z) ** 2
         if away <= near * near and (
-            velocity_along(pose, x, y, z, known[k, 3], known[k, 4], known[k, 5]) >= -APPROACH_SPEED
+            velocity_along(pose, x, y, z, known[k, 3], known[k, 4], known[k, 5]) >= -slow
         ):
             return True
     return False
@@ -367,7 +367,24 @@ def ends_left_out(held, element_points, kb, ta):
 
 @kernel()
 def point_step(
-    pose, sign, px, py, pz, corners, nx, ny, nz, flat, side, shared, radius, curvature, size, known, travelled
+    pose,
+    sign,
+    px,
+    py,
+    pz,
+    corners,
+    nx,
+    ny,
+    nz,
+    flat,
+    side,
+    shared,
+    radius,
+    curvature,
+    size,
+    slow,
+    known,
+    travelled,
 ):
     """How long a point and a triangle stay apart, TOUCHES where they touch and approach, or ASK for `side`.
 
@@ -413,11 +430,11 @@ def point_step(
             mx, my, mz = toward * nx, toward * ny, toward * nz
         rate = sign * velocity_along(pose, px, py, pz, mx, my, mz)
         gap = distance - radius
-        if radius > 0.0 and gap <= touch and rate < -APPROACH_SPEED:
-            if is_known(known, pose, px, py, pz, radius, size, travelled):
+        if radius > 0.0 and gap <= touch and rate < -slow:
+            if is_known(known, pose, px, py, pz, radius, size, slow, travelled):
                 return first_root(deepest, 0.0, half)
             return TOUCHES
-        step = look_again(gap, rate, half, touch, deepest)
+        step = look_again(gap, rate, half, touch, deepest, slow)
     if radius > 0.0 or not flat:
         return step
     height = dot(px - corners[0, 0], py - corners[0, 1], pz - corners[0, 2], nx, ny, nz)
@@ -430,16 +447,16 @@ def point_step(
     height *= side
     rate = sign * side * velocity_along(pose, px, py, pz, nx, ny, nz)
     sideways = 0.0 if region == 0 else square - height * height
-    if height <= touch and rate < -APPROACH_SPEED and sideways <= (SIDEWAYS * size) ** 2:
-        if is_known(known, pose, px, py, pz, 0.0, size, travelled):
+    if height <= touch and rate < -slow and sideways <= (SIDEWAYS * size) ** 2:
+        if is_known(known, pose, px, py, pz, 0.0, size, slow, travelled):
             return max(step, first_root(deepest, 0.0, half))
         return TOUCHES
-    return max(step, look_again(height, rate, half, touch, deepest))
+    return max(step, look_again(height, rate, half, touch, deepest, slow))
 
 
 @kernel()
 def edge_step(
-    pose, ax, ay, az, bx, by, bz, cx, cy, cz, ex, ey, ez, side, radius, curvature, size, turning,
+    pose, ax, ay, az, bx, by, bz, cx, cy, cz, ex, ey, ez, side, radius, curvature, size, slow, turning,
     turning_rate, horizon, known, travelled,
 ):  # fmt: skip
     """How long an edge a-b of A and an edge c-e of B stay apart, TOUCHES where they touch and approach, or ASK.
@@ -478,8 +495,8 @@ def edge_step(
         far_rate = velocity_along(pose, bx, by, bz, mx, my, mz)
         if min(near, far) >= -deepest:  # else the direction is rounding
             step = min(
-                look_again(near, near_rate, half, touch, deepest),
-                look_again(far, far_rate, half, touch, deepest),
+                look_again(near, near_rate, half, touch, deepest, slow),
+                look_again(far, far_rate, half, touch, deepest, slow),
             )
         closing = min(0.0, near_rate, far_rate)
     nx, ny, nz = cross(ux, uy, uz, vx, vy, vz)
@@ -507,8 +524,8 @@ def edge_step(
     rate = velocity_along(pose, px, py, pz, nx, ny, nz)
     if side != 0:
         rate *= side
-    if side != 0 and gap <= touch and rate < -APPROACH_SPEED and sideways <= (SIDEWAYS * size) ** 2:
-        if is_known(known, pose, px, py, pz, radius, size, travelled):
+    if side != 0 and gap <= touch and rate < -slow and sideways <= (SIDEWAYS * size) ** 2:
+        if is_known(known, pose, px, py, pz, radius, size, slow, travelled):
             return max(step, first_root(deepest, 0.0, half))
         return TOUCHES
     if gap < -BAND * size:  # round edges whose axes are closer than their radii, beside each other
@@ -529,7 +546,7 @@ def edge_step(
     )
     if side == 0:  # whatever shields them may turn away
         return max(step, min(longest, first_root(deepest, -abs(rate), -0.5 * bend)))
-    return max(step, min(longest, look_again(gap, rate, -0.5 * bend, touch, deepest)))
+    return max(step, min(longest, look_again(gap, rate, -0.5 * bend, touch, deepest, slow)))
 
 
 @kernel()
@@ -578,7 +595,7 @@ def along_in_b(pose, x, y, z):
 
 @kernel()
 def elements_step(
-    A, B, ka, kb, pose, radius, size, curvature_a, curvature_b, turning, turning_rate, horizon, known, held,
+    A, B, ka, kb, pose, radius, size, slow, curvature_a, curvature_b, turning, turning_rate, horizon, known, held,
     travelled, corners_a, corners_b,
 ):  # fmt: skip
     """How long two elements stay apart, at most `horizon`; TOUCHES where a pair of their features is an event."""
@@ -600,14 +617,16 @@ def elements_step(
         )
         px, py, pz = carried(pose, A.points[p])
         step = point_step(
-            pose, 1.0, px, py, pz, corners_b, nx, ny, nz, tb >= 0, ASK, shared, radius, curvature_a, size, known,
+            pose, 1.0, px, py, pz, corners_b, nx, ny, nz, tb >= 0, ASK, shared, radius, curvature_a, size, slow,
+            known,
             travelled,
         )  # fmt: skip
         if step == ASK:
             mx, my, mz = turned_back_by(pose, nx, ny, nz)
             side = point_side(A, p, B.sheet, mx, my, mz, slack)
             step = point_step(
-                pose, 1.0, px, py, pz, corners_b, nx, ny, nz, True, side, shared, radius, curvature_a, size, known,
+                pose, 1.0, px, py, pz, corners_b, nx, ny, nz, True, side, shared, radius, curvature_a, size, slow,
+                known,
                 travelled,
             )  # fmt: skip
         if step == TOUCHES:
@@ -622,13 +641,15 @@ def elements_step(
         shared = shared_corners(held, POINT_B, p, ta) if ta >= 0 else ENDS + 7  # points of A look at B
         px, py, pz = B.points[p, 0], B.points[p, 1], B.points[p, 2]
         step = point_step(
-            pose, -1.0, px, py, pz, corners_a, nx, ny, nz, ta >= 0, ASK, shared, radius, curvature_b, size, known,
+            pose, -1.0, px, py, pz, corners_a, nx, ny, nz, ta >= 0, ASK, shared, radius, curvature_b, size, slow,
+            known,
             travelled,
         )  # fmt: skip
         if step == ASK:
             side = point_side(B, p, A.sheet, nx, ny, nz, slack)
             step = point_step(
-                pose, -1.0, px, py, pz, corners_a, nx, ny, nz, True, side, shared, radius, curvature_b, size, known,
+                pose, -1.0, px, py, pz, corners_a, nx, ny, nz, True, side, shared, radius, curvature_b, size, slow,
+                known,
                 travelled,
             )  # fmt: skip
         if step == TOUCHES:
@@ -648,7 +669,7 @@ def elements_step(
             cx, cy, cz = B.points[c, 0], B.points[c, 1], B.points[c, 2]
             ex, ey, ez = B.points[e, 0], B.points[e, 1], B.points[e, 2]
             step = edge_step(
-                pose, ax, ay, az, bx, by, bz, cx, cy, cz, ex, ey, ez, ASK, radius, curvature_a, size,
+                pose, ax, ay, az, bx, by, bz, cx, cy, cz, ex, ey, ez, ASK, radius, curvature_a, size, slow,
                 turning, turning_rate, best, known, travelled,
             )  # fmt: skip
             if step == ASK:
@@ -656,7 +677,7 @@ def elements_step(
                 length = np.sqrt(dot(nx, ny, nz, nx, ny, nz))
                 side = edge_side(A, a, B, b, pose, nx / length, ny / length, nz / length)
                 step = edge_step(
-                    pose, ax, ay, az, bx, by, bz, cx, cy, cz, ex, ey, ez, side, radius, curvature_a, size,
+                    pose, ax, ay, az, bx, by, bz, cx, cy, cz, ex, ey, ez, side, radius, curvature_a, size, slow,
                     turning, turning_rate, best, known, travelled,
                 )  # fmt: skip
             if step == TOUCHES:
@@ -666,12 +687,13 @@ def elements_step(
 
 
 @kernel()
-def mesh_impact(A, piece_a, bounds_a, start_a, B, piece_b, bounds_b, start_b, span, size, known, held):
+def mesh_impact(A, piece_a, bounds_a, start_a, B, piece_b, bounds_b, start_b, span, size, slow, known, held):
     """First time in [0, span] at which two surfaces touch while approaching: (time, hit).
 
     `start_a`, `start_b`: ages of the two pieces at time 0. `known` (k, 6): places and normals (axes of B) of
     contacts at time 0 of which the law has taken care. `held` (h, 4): kind and numbers of the features (of a
     triangle, its group) that lasting contact keeps together, or for BESIDE: point, triangle, shared corners.
+    Approach at less than `slow` [m/s] is rounding.
     hit: 1, 0 none, -2 step limit.
     """
     radius = A.radius + B.radius
@@ -732,8 +754,9 @@ def mesh_impact(A, piece_a, bounds_a, start_a, B, piece_b, bounds_b, start_b, sp
                 leaf_a, leaf_b = na >= first_leaf_a, nb >= first_leaf_b
                 if leaf_a and leaf_b:
                     step = elements_step(
-                        A, B, A.leaf[na - first_leaf_a], B.leaf[nb - first_leaf_b], pose, radius, size, curvature_a,
-                        curvature_b, turning, turning_rate, best, known, held, travelled, corners_a, corners_b,
+                        A, B, A.leaf[na - first_leaf_a], B.leaf[nb - first_leaf_b], pose, radius, size, slow,
+                        curvature_a, curvature_b, turning, turning_rate, best, known, held, travelled, corners_a,
+                        corners_b,
                     )  # fmt: skip
                     if step == TOUCHES:
                         return tau, 1

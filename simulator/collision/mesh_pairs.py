@@ -218,8 +218,10 @@ def features_of_row(
             corners >= 0, corners, corners[corners >= 0][-1]
         )  # an edge or point repeats its last
         if other is Feature.EDGE:
-            along[side] = _edge_direction(mesh, states[side], corners[[region - 1, region % 3]])
-            number = -1
+            ends = np.sort(corners[[region - 1, region % 3]])
+            along[side] = _edge_direction(mesh, states[side], ends)
+            same = np.flatnonzero((mesh.edges == ends).all(axis=1))
+            number = int(same[0]) if len(same) else -1
         else:
             number = int(corners[region - 4])
     features = (Feature.POINT, other) if side == 1 else (other, Feature.POINT)

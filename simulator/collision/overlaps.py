@@ -16,11 +16,10 @@ from scipy.spatial import cKDTree
 
 from ...bodies import checks
 from .. import kernels
-from ..motion import Pair
 from ..state import Array, Model
 from ..tolerances import PENETRATION
 from . import convex_kernels
-from .pairs import pair_impact, pair_size, refuse_unknown_distances
+from .pairs import Pair, pair_impact, pair_size, refuse_unknown_distances
 from .queries import closest_points, exact_separation
 
 if TYPE_CHECKING:

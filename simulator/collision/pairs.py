@@ -7,7 +7,6 @@ order. Directions come from the axes that features define where bodies are near 
 elsewhere.
 """
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from ...bodies import Ellipsoid
 from .. import kernels
 from ..event import ContactPatch, Feature
 from ..state import Array, Model
-from ..tolerances import CONTACT_GAP, SAME_NORMAL, SAME_PLACE
+from ..tolerances import APPROACH_SPEED, CONTACT_GAP
 from . import convex_kernels, cylinder_pairs, mesh_kernels, mesh_pairs
 from .collision_shape import CollisionShape
 
@@ -111,7 +110,13 @@ def overlap(model: Model, pair: Pair, states: Array) -> float:
 
 
 def half_space_impact(
-    model: Model, pair: Pair, coefficients: Array, bounds: Array, span: float, ignored: NDArray[np.bool_]
+    model: Model,
+    pair: Pair,
+    coefficients: Array,
+    bounds: Array,
+    span: float,
+    ignored: NDArray[np.bool_],
+    slow: float = APPROACH_SPEED,
 ) -> tuple[float, int]:
     """First time in [0, span] [s] of the first body's piece at which it meets its half-space: (time, point).
 
@@ -122,7 +127,8 @@ def half_space_impact(
     plane = model.planes[b]
     assert plane is not None
     return convex_kernels.half_space_impact(
-        _shape(model, a), coefficients, span, bounds, ignored, *plane, pair_size(model, pair)
+        *(_shape(model, a), coefficients, 0.0, span, bounds, ignored),
+        *(*plane, pair_size(model, pair), slow),
     )
 
 
@@ -134,12 +140,13 @@ def pair_impact(
     ages: tuple[float, float],
     span: float,
     held: NDArray[np.int64] | None = None,
+    slow: float = APPROACH_SPEED,
 ) -> tuple[float, int]:
     """First time in [0, span] [s] from now at which two bodies meet: (time, hit).
 
     `pieces` are the coefficients of their motions, `ages` [s] how long ago these began. `held`: features that
-    lasting contact keeps together, as `held_contacts.held_features` tells. hit: 1, 0 where they do not meet
-    (time inf), -2 where the search did not end.
+    lasting contact keeps together, as `held_features` tells. What approaches by less than `slow` [m/s] does not
+    meet. hit: 1, 0 where they do not meet (time inf), -2 where the search did not end.
 
     Convex bodies that are apart are led by one axis (`convex_kernels`, several times faster). From contact on,
     and for meshes, every pair of features is followed (`mesh_kernels`); cylinders are led by axes throughout.
@@ -150,7 +157,14 @@ def pair_impact(
         cylinder, mesh = ordered
         way = slice(None, None, 1 if ordered == pair else -1)
         return cylinder_pairs.impact(
-            _shape(model, cylinder), model.surface(mesh), pieces[way], bounds[way], ages[way], span, size
+            _shape(model, cylinder),
+            model.surface(mesh),
+            pieces[way],
+            bounds[way],
+            ages[way],
+            span,
+            size,
+            slow,
         )
     here = np.array([kernels.evaluate_piece(piece, age) for piece, age in zip(pieces, ages, strict=True)])
     if not (model.is_mesh[a] or model.is_mesh[b]):
@@ -161,12 +175,13 @@ def pair_impact(
             and convex_kernels.pair_separation(first, here[0], second, here[1], size)[1] > CONTACT_GAP * size
         ):
             return convex_kernels.pair_impact(
-                first, pieces[0], bounds[0], second, pieces[1], bounds[1], *ages, span, size
+                first, pieces[0], bounds[0], second, pieces[1], bounds[1], *ages, span, size, slow
             )
     surfaces = model.surface(a), model.surface(b)
     known = mesh_pairs.known_contacts(*surfaces, here, CONTACT_GAP * size, size)
     return mesh_kernels.mesh_impact(
-        surfaces[0], pieces[0], bounds[0], ages[0], surfaces[1], pieces[1], bounds[1], ages[1], span, size, known,
+        surfaces[0], pieces[0], bounds[0], ages[0], surfaces[1], pieces[1], bounds[1], ages[1], span, size,
+        slow, known,
         np.zeros((0, 4), dtype=np.int64) if held is None else held,
     )  # fmt: skip
 
@@ -218,73 +233,6 @@ def contact_patch(
             pairs_of, vectors, vectors, vectors, vectors, np.zeros(0), pairs_of, pairs_of, *nothing
         )
     return parts[0] if len(parts) == 1 else ContactPatch.joined(parts)
-
-
-def distinct_contacts(model: Model, patch: ContactPatch) -> NDArray[np.bool_]:
-    """Which contacts (nc,) differ from all before them: in a planar scene those behind each other are one."""
-    chosen = np.ones(len(patch), dtype=bool)
-    plane = model.scene.plane
-    if plane is None:
-        return chosen
-    places = patch.point - np.outer(patch.point @ plane, plane)
-    for c in range(1, len(patch)):
-        if patch.feature[c, 0] == Feature.LIMIT:
-            continue
-        within = SAME_PLACE * pair_size(model, (int(patch.bodies[c, 0]), int(patch.bodies[c, 1])))
-        chosen[c] = not np.any(
-            (patch.bodies[:c] == patch.bodies[c]).all(axis=1)
-            & (patch.feature[:c, 0] != Feature.LIMIT)
-            & (np.linalg.norm(places[:c] - places[c], axis=1) <= within)
-            & (np.linalg.norm(patch.normal[:c] - patch.normal[c], axis=1) <= SAME_NORMAL)
-        )
-    return chosen
-
-
-def limit_contacts(
-    model: Model, bodies: Iterable[int], states: Array, tolerance: float = CONTACT_GAP
-) -> ContactPatch:
-    """Contacts that stand for the limits of joints of these bodies which are within `tolerance` (times their size,
-    of lengths).
-
-    The bodies of each are the joint's, the one that moves twice where the base is the world. Its point is the place
-    of the joint on the body, its normal the joint's axis, or the direction of a distance.
-    """
-    articulation = model.articulation
-    parts = [contact_patch(model, [], states)]
-    for number in articulation.limits_of(bodies):
-        moving, size = articulation.at_limit(model, number)
-        gap = articulation.limit_rows(model, moving, states, [number])[2]
-        if abs(gap[0]) <= tolerance * size:
-            parts.append(_limit_contact(model, number, states, gap))
-    return parts[0] if len(parts) == 1 else ContactPatch.joined(parts)
-
-
-def _limit_contact(model: Model, number: int, states: Array, gap: Array) -> ContactPatch:
-    limits = model.articulation.limits
-    joint = model.scene.joints[model.articulation.limit_joint[number]]
-    places = []
-    for end, row in zip(limits.ends[number, :2].tolist(), (0, 6), strict=True):
-        place, axis = limits.geometry[number, row : row + 3], limits.geometry[number, row + 3 : row + 6]
-        if end >= 0:
-            rotation = kernels.rotation_matrix(states[end, 3:7])
-            place, axis = states[end, :3] + rotation @ place, rotation @ axis
-        places.append((place, axis))
-    (base, axis), (point, _) = places
-    normal = axis if axis.any() else (point - base) / np.linalg.norm(point - base)
-    tangent = tangents_of(normal[None], model.scene.plane)
-    base_body = joint.body if joint.base < 0 else joint.base
-    return ContactPatch(
-        np.array([[joint.body, base_body]], dtype=np.int64),
-        point[None],
-        normal[None],
-        tangent,
-        np.cross(normal, tangent),
-        gap,
-        np.full((1, 2), Feature.LIMIT, dtype=np.int64),
-        np.array([[number, -1]], dtype=np.int64),
-        np.zeros((1, 2, 3)),
-        np.zeros((1, 2)),
-    )
 
 
 def _on_half_space(shape: CollisionShape, state: Array, plane: tuple[Array, float], within: float) -> Any:
@@ -364,8 +312,7 @@ def contact_jacobian(
         jacobian[3 * limits] = articulation.limit_rows(model, bodies, states, patch.feature_index[limits, 0])[
             0
         ]
-        barred = articulation.barred(model, bodies, states)
-        inverse_mass -= barred.T @ barred
+        inverse_mass = articulation.allowed(bodies, states, inverse_mass)
     return jacobian, inverse_mass, velocity, bodies
 
 
@@ -373,33 +320,6 @@ def moving_bodies(model: Model, patch: ContactPatch) -> NDArray[np.int64]:
     """The movable bodies of contacts, and all that joints move with them, in rising order."""
     touching = {int(body) for body in patch.bodies.ravel() if model.movable[body]}
     return np.array(sorted(model.articulation.moving_with(touching)), dtype=np.int64)
-
-
-def speeds_apart(model: Model, patch: ContactPatch, states: Array) -> Array:
-    """Speed [m/s] along the normal with which each contact opens."""
-    speeds = np.array(
-        [
-            _speed_apart(states[a], states[b], point, normal)
-            for (a, b), point, normal in zip(patch.bodies, patch.point, patch.normal, strict=True)
-        ]
-    )
-    limits = np.flatnonzero(patch.feature[:, 0] == Feature.LIMIT)
-    if len(limits):
-        bodies, which = moving_bodies(model, patch), patch.feature_index[limits, 0]
-        speeds[limits] = model.articulation.limit_rows(model, bodies, states, which)[1]
-    return speeds
-
-
-def _speed_apart(first: Array, second: Array, point: Array, normal: Array) -> float:
-    """Speed [m/s] along the normal of the first body's material at a point, relative to the second's."""
-    speed = float(normal @ (first[7:10] - second[7:10]))
-    n0, n1, n2 = normal.tolist()
-    for state, sign in ((first, 1.0), (second, -1.0)):
-        if state[10:13].any():
-            w0, w1, w2 = (kernels.rotation_matrix(state[3:7]) @ state[10:13]).tolist()
-            r0, r1, r2 = (point - state[:3]).tolist()
-            speed += sign * (n0 * (w1 * r2 - w2 * r1) + n1 * (w2 * r0 - w0 * r2) + n2 * (w0 * r1 - w1 * r0))
-    return speed
 
 
 def _cylinder_and_mesh(model: Model, pair: Pair) -> Pair | None:

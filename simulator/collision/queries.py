@@ -12,13 +12,13 @@ from ...bodies import Body, HalfSpace, Mesh, Scene, Shape, Sphere, checks
 from ...bodies.shapes import SURFACE_SEGMENTS
 from .. import kernels
 from ..event import ContactPatch
-from ..motion import Pair
 from ..state import Array, Model
 from ..tolerances import CONTACT_GAP, OVERLAP
 from . import convex_kernels, cylinder_pairs, mesh_kernels, mesh_pairs
 from .collision_shape import collision_shape
 from .feature_mesh import FeatureMesh, feature_mesh
 from .pairs import (
+    Pair,
     contact_patch,
     half_space_impact,
     overlap,

@@ -9,6 +9,8 @@ import numpy as np
 from ...bodies import FileFormatError
 from ..branches import BranchedRun, BranchNode
 from ..state import Model
+from .log import LOG_TABLES
+from .recorded import in_memory
 from .recording import DAMAGE, VERSION, Recorder, opened, read_scene, read_trajectory, write_scene
 from .stored_table import StoredFile
 
@@ -38,12 +40,16 @@ def _write(run: BranchedRun, file: h5py.File) -> None:
     file.attrs["format"], file.attrs["version"] = _KIND, VERSION
     file.attrs["branch_seed"], file.attrs["nodes"] = run.seed, len(run.nodes)
     file.attrs["first_event"] = run.first_event
-    write_scene(file, run.nodes[0].segment.scene)
+    write_scene(file, run.nodes[0].trajectory.scene)
     for index, node in enumerate(run.nodes):
         group = file.create_group(_name(index))
         group.attrs["parent"] = -1 if node.parent is None else node.parent
         group.create_dataset("members", data=np.array(node.members, dtype=np.int64))
-        Recorder.within(node.segment, group)
+        group.attrs["first_event"], group.attrs["parted_at"] = node.first_event, node.start_time
+        before = dict.fromkeys(LOG_TABLES, 0)
+        if node.parent is not None:
+            before = run.nodes[node.parent].trajectory.log.lengths()
+        Recorder.within(node.trajectory, group, before)
 
 
 def load(path: "str | os.PathLike") -> BranchedRun:
@@ -70,9 +76,14 @@ def _read(file: h5py.File, stored: StoredFile) -> BranchedRun:
             expected = 0 <= parent < index and set(members) <= set(nodes[parent].members)
         if not expected:
             raise ValueError(f"node {index} with parent {parent} and members {members} belongs to no tree")
-        nodes.append(
-            BranchNode(None if parent < 0 else parent, members, read_trajectory(group, stored, scene, model))
-        )
+        before = nodes[parent].trajectory.log if parent >= 0 else None
+        trajectory = read_trajectory(group, stored, scene, model, before)
+        if parent < 0:
+            trajectory.log = in_memory(trajectory.log)
+        first_event, parted_at = int(group.attrs["first_event"]), float(group.attrs["parted_at"])
+        if not 0 <= first_event <= len(trajectory.events):
+            raise ValueError(f"node {index}: expected a first event of those it has, got {first_event}")
+        nodes.append(BranchNode(None if parent < 0 else parent, members, trajectory, first_event, parted_at))
     return BranchedRun(nodes, int(file.attrs["branch_seed"]), int(file.attrs["first_event"]))
 
 

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..event import Event
+from ..engine.log_kernels import IMPACT
 from ..state import Array
+from .log import Log
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,28 +42,21 @@ class ImpactRecords:
         return numbers, np.add.reduceat(values, first) if len(values) else np.zeros(0)
 
     @classmethod
-    def of_events(cls, events: "list[Event]") -> "ImpactRecords":
-        """From events in memory."""
-        found = [(k, event) for k, event in enumerate(events) if event.outcome is not None]
-        counts = [len(event.contacts) for _, event in found]
-        number = np.repeat(np.array([k for k, _ in found], dtype=np.int64), counts)
-        problems = [(event.problem, event.outcome) for _, event in found]
+    def of_log(cls, log: Log) -> "ImpactRecords":
+        """From the tables of a run."""
+        kind, counts = log.events.column("kind"), log.events.column("contacts")
+        number = np.repeat(np.arange(len(counts)), counts)
+        of_impact = kind[number] == IMPACT
+        number = number[of_impact]
+        columns = {
+            name: log.event_contacts.column(name)[of_impact]
+            for name in ("first", "second", "velocity", "after", "impulse")
+        }
         return cls(
             number,
-            np.repeat(np.array([event.time for _, event in found], dtype=float), counts),
-            np.concatenate([np.empty((0, 2), np.int64), *(event.contacts.bodies for _, event in found)]),
-            _rows([(problem.u, problem.dim) for problem, _ in problems if problem is not None]),
-            _rows([(o.velocity, p.dim) for p, o in problems if p is not None and o is not None]),
-            _rows([(o.impulse, p.dim) for p, o in problems if p is not None and o is not None]),
+            log.events.column("time")[number],
+            np.stack([columns["first"], columns["second"]], axis=1),
+            columns["velocity"],
+            columns["after"],
+            columns["impulse"],
         )
-
-
-def in_space(values: Array, dim: int) -> Array:
-    """Contact vectors (k, 3) of their components, `dim` of each; planar ones have none along tangent2."""
-    vectors = np.zeros((len(values) // dim, 3))
-    vectors[:, :dim] = values.reshape(-1, dim)
-    return vectors
-
-
-def _rows(parts: list[tuple[Array, int]]) -> Array:
-    return np.concatenate([np.zeros((0, 3)), *(in_space(values, dim) for values, dim in parts)])

@@ -7,9 +7,7 @@ ever executed, and no wall clock is stored: equal runs are equal files in conten
 """
 
 import json
-import math
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,81 +15,80 @@ import h5py
 import numpy as np
 
 from ...bodies import FileFormatError, Scene
-from ..contact.contact_kernels import NODES, POWERS
-from ..event import Event, EventKind
+from ..event import EventKind
 from ..state import Model
-from .ledger import CHANNELS
-from .recorded import RecordedEvents, RecordedPieces, RecordedWorks
+from .log import LOG_TABLES, Log
+from .recorded import recorded_log
 from .stored_table import StoredFile, damaged
 from .superblock import fault
 from .trajectory import RunStatus, Trajectory
 
-VERSION = 4
+VERSION = 5
 _KINDS = list(EventKind)
-_EVENTS_PER_FLUSH = 64
+_EVENTS_PER_FLUSH, _PIECES_PER_FLUSH = 64, 4096
 _CHUNK_BYTES, _SMALL_CHUNK_BYTES = 8192, 1024
 """Of one table of a file, and of one of many groups: more would make short recordings large, less would make long
 ones slow to open."""
-_EVENTS_PER_WRITE = 4096
-"""Events of a whole trajectory that are held together while it is saved."""
+_ROWS_PER_WRITE = 65_536
+"""Rows of a whole trajectory that are held together while it is saved."""
 
-_LAYOUT: dict[str, tuple[Any, tuple[int, ...], str]] = {
-    "piece/body": ("i4", (), "index of the body"),
-    "piece/start": ("f8", (), "s"),
-    "piece/state": (
-        "f8",
-        (13,),
-        "position m world, quaternion w x y z body to world, velocity m/s world, angular velocity rad/s body",
-    ),
-    "piece/acceleration": ("f8", (3,), "m/s^2 world, of free flight"),
-    "piece/terms": ("i4", (), "terms of the polynomial in `polynomial`, 0: free flight"),
-    "polynomial": ("f8", (), "13 x terms Taylor coefficients of each piece in contact, in order"),
-    "event/time": ("f8", (), "s"),
-    "event/kind": ("i1", (), "index into the attribute `kinds`"),
-    "event/contacts": ("i4", (), "number of contacts"),
-    "event/solved": ("i1", (), "1 where a law was asked: W, velocity, impulses and text follow"),
-    "event/stages": ("i4", (), "rows of the impulse path"),
-    "event/text": ("i4", (), "bytes of JSON in `text`"),
-    "contact/bodies": ("i4", (2,), "indices; the normal points from the second to the first"),
-    "contact/point": ("f8", (3,), "m world"),
-    "contact/frame": ("f8", (3, 3), "normal, tangent, tangent2; world"),
-    "contact/gap": ("f8", (), "m"),
-    "contact/feature": (
-        "i1",
-        (2,),
-        "what each body touches with: 0 point, 1 edge, 2 face, 3 rim, 4 limit of a joint, 5 ellipsoid",
-    ),
-    "contact/feature_index": ("i4", (2,), "number of that feature in the body's shape, else -1"),
-    "contact/along": ("f8", (2, 3), "direction of an edge, axis of a rim, else zero; world axes"),
-    "contact/radius": ("f8", (2,), "m, by which the surface is away from that feature; of a rim, its own"),
-    "problem/W": ("f8", (), "1/kg, Delassus matrices, row by row"),
-    "problem/velocity": ("f8", (), "m/s, contact velocities before"),
-    "problem/friction": ("f8", (), "1"),
-    "problem/restitution": ("f8", (), "1"),
-    "outcome/path": ("f8", (), "N s, cumulative contact impulses, stage by stage"),
-    "text": ("u1", (), "UTF-8 JSON of each event: note, status, message, labels, info"),
-    "work/start": ("f8", (), "s, of a step in which work is done that has no potential"),
-    "work/end": ("f8", (), "s"),
-    "work/polynomial": (
-        "f8",
-        (POWERS, NODES + 1),
-        "J, by channel, in the powers of the time since the start",
-    ),
-    "jump/time": ("f8", (), "s, of energy gained at once"),
-    "jump/channel": ("i1", (), "index into the attribute `channels`"),
-    "jump/energy": ("f8", (), "J"),
-    "message": ("u1", (), "UTF-8, how the run ended in words"),
-    "progress": (
-        "f8",
-        (13,),
-        "end time s, rest time s or nan, status, bytes of the last message, whole rows of the tables below",
-    ),
+_MEANING: dict[str, dict[str, str]] = {
+    "pieces": {
+        "body": "index",
+        "start": "s",
+        "kind": "how it goes on: 0 stands still, 1 flies without turning otherwise, 2 by polynomials",
+        "terms": "terms of each of the 13 polynomials in `piece_numbers`, 0 where the state alone tells",
+        "state": "position m, quaternion w x y z body to world, velocity m/s, world; angular velocity rad/s body",
+        "acceleration": "m/s^2 world, of free flight",
+    },
+    "piece_numbers": {
+        "": "13 x terms coefficients of pieces, one after the other, in powers of the time since the start"
+    },
+    "events": {
+        "time": "s",
+        "kind": "index into the attribute `kinds`",
+        "note": "more of it: 1 bodies meet, 2 no contact forces kept them apart, 3 infinitely many end",
+        "status": "of the law, 0 resolved",
+        "steps": "that the law took",
+        "pieces": "pieces that had begun before",
+        "contacts": "how many, in `event_contacts`",
+        "stages": "rows of its resolution in `stage_log`",
+        "width": "numbers in each",
+        "text": "bytes of JSON in `texts`",
+        "energy_change": "J",
+        "until": "s, when impacts that accumulate end",
+    },
+    "event_contacts": {
+        "first": "body",
+        "second": "body; the normal points from it to the first",
+        "feature": "what each touches with: 0 point, 1 edge, 2 face, 3 rim, 4 limit of a joint, 5 ellipsoid",
+        "index": "number of that feature in the body's shape, else -1",
+        "point": "m world",
+        "normal": "world",
+        "tangent": "world; the second tangent is normal x tangent",
+        "velocity": "m/s before, in the frame normal, tangent, second tangent",
+        "impulse": "N s on the first body, in that frame",
+        "after": "m/s after, in that frame",
+        "along": "direction of an edge, axis of a rim, else zero; world axes",
+        "radius": "m, by which the surface is away from that feature; of a rim, its own",
+        "gap": "m",
+        "friction": "1",
+        "restitution": "1",
+    },
+    "stage_log": {
+        "": "as each law means them: what it recorded on its way, or its cumulative contact impulses N s"
+    },
+    "works": {
+        "origin": "s",
+        "start": "s",
+        "end": "s",
+        "work": "J by friction, damping, drag, drives and functions, in the powers of the time since the origin",
+    },
+    "jumps": {"time": "s", "energy": "J that bodies gained at once where bounces ended"},
+    "texts": {"": "UTF-8 JSON of events: note, or status, message, labels and info of a law's outcome"},
 }
-_TABLES = (
-    *("piece/body", "polynomial", "event/time", "contact/gap", "problem/W", "outcome/path"),
-    *("work/start", "jump/time", "message"),
-)
 _STATUSES = list(RunStatus)
+_PROGRESS = ("end time s", "rest time s or nan", "status", "bytes of the last message")
 DAMAGE = (KeyError, IndexError, ValueError, TypeError, OSError, RuntimeError)
 """What reading a damaged file may raise."""
 
@@ -110,36 +107,40 @@ class Recorder:
             file = h5py.File(path, "w", libver="latest", locking=False)
         except OSError as error:
             raise OSError(f"recording {path}: cannot be written ({error.strerror or error})") from error
-        self._prepare(trajectory, file, _CHUNK_BYTES)
+        self._prepare(trajectory, file, _CHUNK_BYTES, dict.fromkeys(LOG_TABLES, 0))
         write_scene(file, trajectory.scene)
         file.swmr_mode = True
         self.flush()
 
     @classmethod
-    def within(cls, trajectory: Trajectory, group: h5py.Group) -> None:
-        """Write a whole trajectory, but not its scene, into a group of an open file."""
+    def within(cls, trajectory: Trajectory, group: h5py.Group, first: dict[str, int]) -> None:
+        """Write a trajectory, but not its scene, from these rows of its tables on, into a group of an open file."""
         recorder = cls.__new__(cls)
-        recorder._prepare(trajectory, group, _SMALL_CHUNK_BYTES)
+        recorder._prepare(trajectory, group, _SMALL_CHUNK_BYTES, first)
         recorder.flush(final=True)
 
-    def _prepare(self, trajectory: Trajectory, file: h5py.Group, chunk_bytes: int) -> None:
-        """Empty tables in a file or a group of one."""
+    def _prepare(
+        self, trajectory: Trajectory, file: h5py.Group, chunk_bytes: int, first: dict[str, int]
+    ) -> None:
+        """Empty tables in a file or a group of one, for rows from the `first` of each on."""
         self._trajectory, self._file = trajectory, file
-        self._pieces_written = [0] * len(trajectory.motions)
-        self._events_written = 0
-        self._work_running = 0
+        self._written = dict(first)
+        self._first = first
         self._describe()
-        for name, (dtype, tail, unit) in _LAYOUT.items():
-            rows = max(1, chunk_bytes // (np.dtype(dtype).itemsize * math.prod(tail)))
-            data = file.create_dataset(
-                name, (0, *tail), dtype=dtype, maxshape=(None, *tail), chunks=(rows, *tail)
-            )
-            data.attrs["meaning"] = unit
-        file["event/kind"].attrs["kinds"] = json.dumps([kind.value for kind in _KINDS])
-        for name in ("work/polynomial", "jump/channel"):
-            file[name].attrs["channels"] = json.dumps(CHANNELS)
-        file["progress"].attrs["tables"] = json.dumps(_TABLES)
-        file["progress"].attrs["statuses"] = json.dumps([status.value for status in _STATUSES])
+        tables: dict[str, Any] = {name: _shorter(np.dtype(dtype)) for name, dtype in LOG_TABLES.items()}
+        for name, dtype in (tables | {"message": np.dtype("u1")}).items():
+            rows = max(1, chunk_bytes // dtype.itemsize)
+            data = file.create_dataset(name, (0,), dtype=dtype, maxshape=(None,), chunks=(rows,))
+            data.attrs["meaning"] = json.dumps(_MEANING.get(name, {"": "UTF-8, how the run ended in words"}))
+        width = len(_PROGRESS) + len(LOG_TABLES) + 1
+        data = file.create_dataset(
+            "progress", (0, width), dtype="f8", maxshape=(None, width), chunks=(8, width)
+        )
+        data.attrs["meaning"] = json.dumps(
+            [*_PROGRESS, *(f"whole rows of {name}" for name in (*LOG_TABLES, "message"))]
+        )
+        data.attrs["statuses"] = json.dumps([status.value for status in _STATUSES])
+        file["events"].attrs["kinds"] = json.dumps([kind.value for kind in _KINDS])
 
     def _describe(self) -> None:
         from ... import __version__
@@ -154,27 +155,29 @@ class Recorder:
         self._file.attrs["remarks"] = json.dumps(self._trajectory.remarks)
 
     def event_added(self) -> None:
-        """Flush when enough events have come in."""
-        if len(self._trajectory._events) - self._events_written >= _EVENTS_PER_FLUSH:
+        """Flush when enough has come in."""
+        log = self._trajectory.log
+        new_events = len(log.events) - self._written["events"]
+        if new_events >= _EVENTS_PER_FLUSH or len(log.pieces) - self._written["pieces"] >= _PIECES_PER_FLUSH:
             self.flush()
 
     def flush(self, final: bool = False) -> None:
         """Bring everything so far to disk; `final` also records how the run ended."""
         trajectory = self._trajectory
-        self._write_pieces()
-        events = trajectory.events
-        while self._events_written < len(events):
-            new = events[self._events_written : self._events_written + _EVENTS_PER_WRITE]
-            self._write_events(new)
-            self._events_written += len(new)
-        self._write_works()
+        lengths = trajectory.log.lengths()
+        for name, upto in lengths.items():
+            table = getattr(trajectory.log, name)
+            while self._written[name] < upto:
+                last = min(upto, self._written[name] + _ROWS_PER_WRITE)
+                self._append(name, table.rows(self._written[name], last))
+                self._written[name] = last
         self._file.file.flush()
         status = trajectory.status if final else RunStatus.UNFINISHED
         rest = np.nan if trajectory.rest_time is None else trajectory.rest_time
         message = trajectory.message.encode() if final else b""
         self._append("message", np.frombuffer(message, dtype="u1"))
         row = [trajectory.end_time, rest, _STATUSES.index(status), len(message)]
-        row += [len(self._file[table]) for table in _TABLES]
+        row += [lengths[name] - self._first[name] for name in LOG_TABLES] + [len(self._file["message"])]
         self._append("progress", np.array([row], dtype=float))
         self._file.file.flush()
 
@@ -184,84 +187,20 @@ class Recorder:
 
     def _append(self, name: str, values: Any) -> None:
         data = self._file[name]
-        values = np.asarray(values, dtype=data.dtype).reshape(-1, *data.shape[1:])
         if len(values):
             data.resize(len(data) + len(values), axis=0)
-            data[-len(values) :] = values
+            data[-len(values) :] = values.astype(data.dtype, copy=False)
 
-    def _write_pieces(self) -> None:
-        """All new pieces, by start and then by body."""
-        grown = [
-            (body, motion.pieces(self._pieces_written[body]))
-            for body, motion in enumerate(self._trajectory.motions)
-            if len(motion) > self._pieces_written[body]
-        ]
-        if not grown:
-            return
-        start = np.concatenate([new.start for _, new in grown])
-        order = np.argsort(start, kind="stable")
-        polynomials = [polynomial for _, new in grown for polynomial in new.polynomial]
-        polynomials = [polynomials[k] for k in order.tolist()]
-        self._append(
-            "piece/body", np.concatenate([np.full(len(new.start), body) for body, new in grown])[order]
-        )
-        self._append("piece/start", start[order])
-        self._append("piece/state", np.concatenate([new.state for _, new in grown])[order])
-        self._append("piece/acceleration", np.concatenate([new.acceleration for _, new in grown])[order])
-        self._append("piece/terms", [0 if p is None else p.shape[1] for p in polynomials])
-        kept = [p.ravel() for p in polynomials if p is not None]
-        if kept:
-            self._append("polynomial", np.concatenate(kept))
-        for body, new in grown:
-            self._pieces_written[body] += len(new.start)
 
-    def _write_works(self) -> None:
-        """New work, and where that which was still running has ended since."""
-        works, known = self._trajectory.works, len(self._file["work/start"])
-        open_ends = [piece.end for piece in works.pieces[self._work_running : known]]
-        if open_ends:
-            self._file["work/end"][self._work_running : known] = open_ends
-        new = works.pieces[known:]
-        self._append("work/start", [piece.start for piece in new])
-        self._append("work/end", [piece.end for piece in new])
-        if new:
-            self._append("work/polynomial", np.stack([piece.polynomial for piece in new]))
-        runs = (
-            k for k, piece in enumerate(works.pieces) if k >= self._work_running and piece.end > self._now
-        )
-        self._work_running = next(runs, len(works.pieces))
-        jumps = works.jumps[len(self._file["jump/time"]) :]
-        for column, name in enumerate(("time", "channel", "energy")):
-            self._append(f"jump/{name}", [jump[column] for jump in jumps])
-
-    @property
-    def _now(self) -> float:
-        return self._trajectory.end_time
-
-    def _write_events(self, events: Sequence[Event]) -> None:
-        texts = [_event_text(event) for event in events]
-        self._append("event/time", [e.time for e in events])
-        self._append("event/kind", [_KINDS.index(e.kind) for e in events])
-        self._append("event/contacts", [len(e.contacts) for e in events])
-        self._append("event/solved", [e.problem is not None for e in events])
-        self._append("event/stages", [0 if e.outcome is None else len(e.outcome.path) for e in events])
-        self._append("event/text", [len(text) for text in texts])
-        self._append("text", np.frombuffer(b"".join(texts), dtype="u1"))
-        patches = [e.contacts for e in events]
-        self._append("contact/bodies", np.concatenate([p.bodies for p in patches]))
-        self._append("contact/point", np.concatenate([p.point for p in patches]))
-        frames = [np.stack([p.normal, p.tangent, p.tangent2], axis=1) for p in patches]
-        self._append("contact/frame", np.concatenate(frames))
-        self._append("contact/gap", np.concatenate([p.gap for p in patches]))
-        for name in ("feature", "feature_index", "along", "radius"):
-            self._append(f"contact/{name}", np.concatenate([getattr(p, name) for p in patches]))
-        solved = [(e.problem, e.outcome) for e in events if e.problem is not None and e.outcome is not None]
-        if solved:
-            self._append("problem/W", np.concatenate([p.W.ravel() for p, _ in solved]))
-            self._append("problem/velocity", np.concatenate([p.u for p, _ in solved]))
-            self._append("problem/friction", np.concatenate([p.friction for p, _ in solved]))
-            self._append("problem/restitution", np.concatenate([p.restitution for p, _ in solved]))
-            self._append("outcome/path", np.concatenate([o.path.impulse.ravel() for _, o in solved]))
+def _shorter(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The same columns with whole numbers of half the length, which suffice in a file."""
+    if dtype.names is None:
+        return dtype
+    columns: list[Any] = []
+    for name in dtype.names:
+        column = dtype[name]
+        columns.append((name, np.dtype("i4") if column.base.kind == "i" else column.base, column.shape))
+    return np.dtype(columns)
 
 
 def write_scene(file: h5py.Group, scene: Scene) -> None:
@@ -271,21 +210,6 @@ def write_scene(file: h5py.Group, scene: Scene) -> None:
     group.create_dataset("description", data=np.frombuffer(json.dumps(meta).encode(), dtype="u1"))
     for name, array in sorted(arrays.items()):
         group.create_dataset(f"arrays/{name}", data=array)
-
-
-def _event_text(event: Event) -> bytes:
-    text: dict[str, Any] = {"note": event.note}
-    if event.outcome is not None:
-        info = {
-            k: v for k, v in event.outcome.info.items() if isinstance(v, int | float | str | tuple | list)
-        }
-        text |= {
-            "status": event.outcome.status.value,
-            "message": event.outcome.message,
-            "labels": event.outcome.path.labels,
-            "info": info,
-        }
-    return json.dumps(text, default=lambda number: number.item()).encode()
 
 
 def save(trajectory: Trajectory, path: "str | os.PathLike") -> Path:
@@ -348,10 +272,12 @@ def opened(path: Path, kind: str) -> h5py.File:
 
 
 def read_trajectory(
-    file: h5py.Group, stored: StoredFile, scene: Scene, model: Model | None = None
+    file: h5py.Group, stored: StoredFile, scene: Scene, model: Model | None = None, before: Log | None = None
 ) -> Trajectory:
-    """What a recorder wrote into a file or group; one of the errors DAMAGE where it is not that."""
+    """What a recorder wrote into a file or group, after what was `before`; one of the errors DAMAGE where it is not
+    that."""
     trajectory = Trajectory(scene, str(file.attrs["law"]), int(file.attrs["seed"]), model)
+    trajectory.source = stored.path
     trajectory.law_description = str(file.attrs.get("law_description", ""))
     trajectory.start_time = float(file.attrs["start_time"])
     trajectory.remarks = json.loads(file.attrs["remarks"])
@@ -359,15 +285,13 @@ def read_trajectory(
     trajectory.end_time = float(last[0])
     trajectory.rest_time = None if np.isnan(last[1]) else float(last[1])
     trajectory.status = RunStatus[json.loads(file["progress"].attrs["statuses"])[int(last[2])].upper()]
-    said, pieces, polynomials, events, contacts, inertias, paths, works, jumps, words = (
-        int(value) for value in last[3:]
-    )
+    said, *rows, words = (int(value) for value in last[3:])
     message = file["message"][words - said : words].tobytes().decode()
     trajectory.message = message or trajectory.status.advice
-    trajectory.motions = RecordedPieces(stored, file, len(scene.bodies), pieces, polynomials).motions
-    dim = 3 if scene.plane is None else 2
-    trajectory._events = RecordedEvents(stored, file, dim, events, contacts, inertias, paths)
-    trajectory.works = RecordedWorks(stored, file, works, jumps)
+    if json.loads(file["events"].attrs["kinds"]) != [kind.value for kind in _KINDS]:
+        raise ValueError("events: expected the kinds of events that carom knows")
+    counts = dict(zip(LOG_TABLES, rows, strict=True))
+    trajectory.log = recorded_log(stored, file, counts, len(scene.bodies), before)
     return trajectory
 
 

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from ...bodies import FileFormatError
 
+_ROWS_AT_ONCE = 65_536
+
 
 class StoredFile:
     """A file to read bytes of, as it was when it was opened; closed when it is no longer used."""
@@ -46,45 +48,65 @@ def damaged(path: Path, reason: object) -> FileFormatError:
 
 
 class StoredTable:
-    """The first `count` rows of a data set, read when they are asked for.
+    """The first `count` rows of a data set, read when they are asked for; a `RowTable`.
 
-    Raises ValueError where the data set has fewer rows or is not stored as a recorder stores it.
+    dtype : of the rows that are given, those in the file may have shorter whole numbers
+
+    Raises ValueError where the data set has fewer rows, other columns, or is not stored as a recorder stores it.
     """
 
-    def __init__(self, file: StoredFile, dataset: h5py.Dataset, count: int):
+    def __init__(self, file: StoredFile, dataset: h5py.Dataset, count: int, dtype: np.dtype[Any]):
         if len(dataset) < count:
             raise ValueError(f"{dataset.name} has {len(dataset)} rows where {count} are needed")
-        if dataset.chunks is None or dataset.chunks[1:] != dataset.shape[1:] or dataset._filters:
+        if dataset.dtype.names != dtype.names or dataset.ndim != 1:
+            raise ValueError(f"{dataset.name} has not the columns of its table")
+        if dataset.chunks is None or dataset._filters:
             raise ValueError(f"{dataset.name} is not stored in plain chunks of rows")
+        self.dtype = dtype
         self._file, self._count = file, count
-        self._dtype, self._row_shape = dataset.dtype, dataset.shape[1:]
-        self._row_bytes = self._dtype.itemsize * int(np.prod(self._row_shape))
+        self._stored = dataset.dtype
         self._chunk_rows = dataset.chunks[0]
         self._places = self._chunk_places(dataset)
+        self._columns: dict[str, NDArray[Any]] = {}
 
     def __len__(self) -> int:
         return self._count
-
-    def row(self, index: int) -> NDArray[Any]:
-        """One row."""
-        return self.rows(index, index + 1)[0]
 
     def rows(self, first: int, last: int) -> NDArray[Any]:
         """Rows `first` to before `last`, as an array of its own."""
         if not 0 <= first <= last <= self._count:
             raise IndexError(f"expected rows within 0 to {self._count}, got {first} to {last}")
-        found = np.empty((last - first, *self._row_shape), dtype=self._dtype)
+        found = np.empty(last - first, dtype=self._stored)
         at = first
         while at < last:
             chunk, offset = divmod(at, self._chunk_rows)
             upto = min(last, (chunk + 1) * self._chunk_rows)
-            self._file.fill(found[at - first : upto - first], self._places[chunk] + offset * self._row_bytes)
+            self._file.fill(
+                found[at - first : upto - first], self._places[chunk] + offset * self._stored.itemsize
+            )
             at = upto
-        return found
+        return found.astype(self.dtype, copy=False)
 
-    def all(self) -> NDArray[Any]:
-        """Every row."""
-        return self.rows(0, self._count)
+    def taken(self, which: NDArray[np.int64]) -> NDArray[Any]:
+        """The rows of these numbers; those near each other are read together."""
+        if not len(which):
+            return np.empty(0, dtype=self.dtype)
+        distinct, place = np.unique(which, return_inverse=True)
+        ends = np.flatnonzero(np.diff(distinct) > self._chunk_rows)
+        parts = []
+        for run in np.split(distinct, ends + 1):
+            parts.append(self.rows(int(run[0]), int(run[-1]) + 1)[run - run[0]])
+        return np.concatenate(parts)[place]
+
+    def column(self, name: str, first: int = 0) -> NDArray[Any]:
+        """One column of the rows from the `first` on; read once."""
+        if name not in self._columns:
+            parts = [
+                self.rows(begin, min(self._count, begin + _ROWS_AT_ONCE))[name].copy()
+                for begin in range(0, self._count, _ROWS_AT_ONCE)
+            ]
+            self._columns[name] = np.concatenate(parts) if parts else self.rows(0, 0)[name]
+        return self._columns[name][first:]
 
     def _chunk_places(self, dataset: h5py.Dataset) -> list[int]:
         """Where in the file each chunk begins that holds one of the rows."""

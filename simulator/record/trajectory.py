@@ -1,30 +1,32 @@
 """What a run leaves behind: pieces of exact motion for each body, and the events between them."""
 
+import copy
+import json
 from collections.abc import Sequence
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...bodies import Scene
-from .. import kernels
 from ..collision.pairs import collision_pairs, overlap
+from ..engine.tables_kernels import SERIES, STILL
 from ..event import Event
 from ..state import Array, Model, State
-from .event_log import EventLog, Events, kind_names
-from .growing_array import GrowingArray
+from .events import EventLog, Events, kind_names
 from .impact_records import ImpactRecords
-from .ledger import EnergyLedger, Works
+from .ledger import EnergyLedger
+from .log import Log
+from .sample_kernels import states_on_pieces
+from .works import work_until
 
 if TYPE_CHECKING:
     import os
 
-    from .recorded import RecordedEvents
-
 _ROWS_AT_ONCE = 1024
-"""States evaluated together: their coefficients fill a few megabytes."""
+"""States evaluated together: with the numbers of their pieces they fill a few megabytes."""
 
 
 class RunStatus(Enum):
@@ -61,70 +63,32 @@ class RunStatus(Enum):
         return member
 
 
-class Pieces(NamedTuple):
-    """Pieces of motion of one body.
-
-    start : (k,) [s]
-    state : (k, 13), packed
-    acceleration : (k, 3) [m/s^2], of free flight
-    polynomial : k arrays (13, terms), None for free flight
-    """
-
-    start: Array
-    state: Array
-    acceleration: Array
-    polynomial: Sequence[Array | None]
-
-
 class BodyMotion:
-    """The pieces of one body: start times and, of each, the packed state with what continues it.
+    """The pieces of motion of one body, read from the log of a run."""
 
-    A free piece is its state and acceleration; its Taylor series is made again when it is read. A piece in
-    contact keeps its polynomial.
-    """
-
-    def __init__(self) -> None:
-        self._start = GrowingArray()
-        self._state = GrowingArray(13)
-        self._acceleration = GrowingArray(3)
-        self._polynomial: list[Array | None] = []
-
-    def append(self, start: float, state: Array, acceleration: Array, polynomial: Array | None) -> None:
-        """Continue from `start` [s] with this motion."""
-        self._start.append(start)
-        self._state.append(state)
-        self._acceleration.append(acceleration)
-        self._polynomial.append(None if polynomial is None else polynomial.copy())
+    def __init__(self, log: Log, body: int):
+        self._log, self._body = log, body
 
     def __len__(self) -> int:
-        return len(self._polynomial)
+        return len(self._log.pieces_of(self._body))
 
     @property
     def start(self) -> Array:
         """When each piece begins, (k,) [s]."""
-        return self._start.values
+        return np.ascontiguousarray(self.rows["start"])
 
-    def pieces(self, first: int = 0) -> Pieces:
-        """All pieces from the `first` on."""
-        return Pieces(
-            self.start[first:],
-            self._state.values[first:],
-            self._acceleration.values[first:],
-            self._polynomial[first:],
-        )
+    @property
+    def rows(self) -> NDArray[Any]:
+        """Rows of all pieces, with the columns of the table of pieces in `engine/tables_kernels.py`."""
+        return self._log.pieces.taken(self._log.pieces_of(self._body))
 
-    def coefficients(self, piece: int, inertia: Array, inverse_inertia: Array) -> Array:
-        """Taylor coefficients (13, TERMS) of a piece."""
-        state, acceleration, polynomial = self.piece(piece)
-        if polynomial is None:
-            return kernels.free_piece(state, acceleration, inertia, inverse_inertia)[0]
-        full = np.zeros((13, kernels.TERMS))
-        full[:, : polynomial.shape[1]] = polynomial
-        return full
-
-    def piece(self, index: int) -> tuple[Array, Array, Array | None]:
-        """Packed state (13,), acceleration (3,) and polynomial (13, terms) or None of a piece."""
-        return self._state[index], self._acceleration[index], self._polynomial[index]
+    def polynomial(self, piece: int) -> Array | None:
+        """Polynomials (13, terms) of a piece in the time since its start [s]; None of free flight and rest."""
+        number = int(self._log.pieces_of(self._body)[piece])
+        offsets = self._log.offsets("piece_numbers")
+        numbers = self._log.piece_numbers.rows(int(offsets[number]), int(offsets[number + 1]))
+        terms = int(self._log.pieces.rows(number, number + 1)["terms"][0])
+        return numbers.reshape(-1, terms) if terms else None
 
 
 class Trajectory:
@@ -145,8 +109,9 @@ class Trajectory:
         self.law_description = ""
         self.seed = seed
         self.model = model or Model.of_scene(scene)
-        self.motions = [BodyMotion() for _ in scene.bodies]
-        self._events: EventLog | RecordedEvents = EventLog()
+        self.log = Log.empty()
+        self.source: Path | None = None  # the file that it was read from
+        self._events = EventLog(self)
         self._impacts: tuple[int, ImpactRecords] | None = None
         self.start_time = 0.0
         self.end_time = 0.0
@@ -154,41 +119,63 @@ class Trajectory:
         self.message = ""
         self.rest_time: float | None = None
         self.remarks: list[str] = []
-        self.works = Works()
 
     @property
     def events(self) -> Sequence[Event]:
-        """Every event so far, in order of time; of a recording each is read when it is looked at."""
-        return Events(self._events, self.sample)
+        """Every event so far, in order of time; each is read when it is looked at."""
+        return Events(self._events)
 
     @property
     def event_times(self) -> Array:
         """Of every event so far, (E,) [s]."""
-        return self._events.times
+        return self.log.events.column("time")
 
     @property
     def event_kinds(self) -> NDArray[np.str_]:
         """Of every event so far, (E,), the names of `EventKind`, so ``kinds == EventKind.IMPACT`` is a mask."""
-        return kind_names(self._events.kind_codes)
+        return kind_names(self.log.events.column("kind"))
 
     @property
     def impacts(self) -> ImpactRecords:
         """Every impact so far as arrays, one row a contact; made once for as long as no event comes."""
         if self._impacts is None or self._impacts[0] != len(self._events):
-            self._impacts = len(self._events), self._events.impacts()
+            self._impacts = len(self._events), ImpactRecords.of_log(self.log)
         return self._impacts[1]
+
+    def add_note(self, time: float, kind: int, note: str, pieces: int) -> None:
+        """Note an event without contacts at a time [s], before which so many pieces had begun."""
+        text = json.dumps({"note": note}).encode()
+        row = np.zeros(1, dtype=self.log.events.dtype)
+        row["time"], row["kind"], row["pieces"], row["text"] = time, kind, pieces, len(text)
+        self.log.add("events", row)
+        self.log.add("texts", np.frombuffer(text, dtype="u1"))
+        self.end_time = max(self.end_time, time)
+
+    def add_flight(self, body: int, start: float, state: Array, acceleration: Array) -> None:
+        """Note that a body flies on from a packed state (13,) at a time [s], under an acceleration (3,) [m/s^2]."""
+        row = np.zeros(1, dtype=self.log.pieces.dtype)
+        row["body"], row["start"] = body, start
+        row["kind"] = SERIES if self.model.movable[body] else STILL
+        row["state"], row["acceleration"] = state, acceleration
+        self.log.add("pieces", row)
+
+    def copy(self) -> "Trajectory":
+        """The same run so far, which may go on otherwise; rows that are there are shared."""
+        copied = copy.copy(self)
+        copied.log = Log.joined([(self.log, None)])
+        copied._events, copied._impacts = EventLog(copied), None
+        copied.remarks = list(self.remarks)
+        return copied
+
+    @property
+    def motions(self) -> list[BodyMotion]:
+        """The pieces of motion of every body."""
+        return [BodyMotion(self.log, body) for body in range(self.model.count)]
 
     @property
     def duration(self) -> float:
         """Simulated time [s]."""
         return self.end_time - self.start_time
-
-    def add_event(self, event: Event) -> None:
-        """Append an event, which will sample its neighbourhood from this trajectory."""
-        if not isinstance(self._events, EventLog):
-            raise ValueError("a trajectory read from a recording takes no more events")
-        event.sample_from(self.sample)
-        self._events.append(event)
 
     def sample(self, t: Any, side: str = "right") -> State:
         """Exact state at time `t` [s], a number or an array (T,).
@@ -213,38 +200,50 @@ class Trajectory:
 
     def _packed(self, times: Array, side: str) -> Array:
         """Packed states (T, n, 13) at times (T,)."""
-        order = np.argsort(times, kind="stable")
-        ordered = times[order]
-        piece = np.empty((len(self.motions), len(times)), dtype=np.int64)
-        elapsed = np.empty(piece.shape)
-        for body, motion in enumerate(self.motions):
-            start = motion.start
-            piece[body] = np.maximum(np.searchsorted(start, ordered, side=side) - 1, 0)  # type: ignore[call-overload]
-            elapsed[body] = ordered - start[piece[body]]
-        packed = np.empty((len(times), len(self.motions), 13))
-        packed[order] = self._evaluated(piece, elapsed).transpose(1, 0, 2)
+        count = self.model.count
+        number = self.log.pieces_at(count, times, side)
+        packed = np.empty((len(times), count, 13))
+        at_once = max(1, _ROWS_AT_ONCE // count)
+        for first in range(0, len(times), at_once):
+            some = slice(first, first + at_once)
+            packed[some] = self._on_pieces(
+                number[:, some], np.broadcast_to(times[some], number[:, some].shape)
+            )
         return packed
 
-    def _evaluated(self, piece: NDArray[np.int64], elapsed: Array) -> Array:
-        """Packed states (n, T, 13) `elapsed` seconds after the start of pieces, both (n, T)."""
-        begins = np.ones(piece.shape, dtype=bool)  # a run of times in one piece
-        begins[:, 1:] = piece[:, 1:] != piece[:, :-1]
-        run = np.cumsum(begins.ravel()) - 1
-        body_of, time_of = np.nonzero(begins)
-        piece_of = piece[body_of, time_of]
-        tau = elapsed.ravel()
-        states = np.empty((tau.size, 13))
-        for first in range(0, tau.size, _ROWS_AT_ONCE):
-            rows = slice(first, first + _ROWS_AT_ONCE)
-            runs = range(run[rows][0], run[rows][-1] + 1)
-            coefficients = np.stack([self._coefficients(int(body_of[k]), int(piece_of[k])) for k in runs])
-            # with the time 0, a piece that began at -tau is evaluated at exactly tau
-            states[rows] = kernels.state_of_all(coefficients[run[rows] - runs.start], -tau[rows], 0.0)
-        return states.reshape(*piece.shape, 13)
+    def packed_before(self, event: int, bodies: Sequence[int]) -> Array:
+        """Packed states (n, 13) just before an event, by number, and before none of others at its time; only those
+        of these bodies are right."""
+        row = self.log.events.rows(event, event + 1)[0]
+        number = np.array(
+            [[self.log.last_piece(body, int(row["pieces"]))] for body in bodies], dtype=np.int64
+        )
+        states = self.model.initial_states()
+        if len(bodies):
+            states[list(bodies)] = self._on_pieces(number, np.full(number.shape, float(row["time"])))[0]
+        return states
 
-    def _coefficients(self, body: int, piece: int) -> Array:
-        model = self.model
-        return self.motions[body].coefficients(piece, model.inertia[body], model.inverse_inertia[body])
+    def _on_pieces(self, number: NDArray[np.int64], times: Array) -> Array:
+        """Packed states (T, n, 13) on pieces of these numbers (n, T) at times (n, T)."""
+        distinct, which = np.unique(number, return_inverse=True)
+        rows = self.log.pieces.taken(distinct)
+        offsets = self.log.offsets("piece_numbers")
+        counts = offsets[distinct + 1] - offsets[distinct]
+        numbers = np.concatenate(
+            [np.zeros(0)]
+            + [
+                self.log.piece_numbers.rows(int(offsets[k]), int(offsets[k + 1]))
+                for k in distinct[counts > 0].tolist()
+            ]
+        )
+        which = which.ravel()
+        out = np.empty((len(which), 13))
+        states_on_pieces(
+            which, np.ascontiguousarray(rows["body"]), rows, np.concatenate([[0], np.cumsum(counts)[:-1]]), numbers,
+            np.maximum(times.ravel() - rows["start"][which], 0.0), self.model.inertia,
+            self.model.inverse_inertia, out,
+        )  # fmt: skip
+        return out.reshape(*number.shape, 13).transpose(1, 0, 2)
 
     def energy(self, t: Any, side: str = "right") -> Any:
         """Kinetic energy plus that in gravity and in the springs of joints [J] at time(s) `t`."""
@@ -263,7 +262,7 @@ class Trajectory:
         """Where the energy is at time(s) `t` [s], and what work has been done since the start."""
         state = self.sample(t, side=side)
         model = self.model
-        works = self.works.until(np.atleast_1d(np.asarray(t, dtype=float)), side)
+        works = work_until(self.log, np.atleast_1d(np.asarray(t, dtype=float)), side)
         done = works[0].tolist() if np.ndim(t) == 0 else works.T
         energies = (model.kinetic_energy(state), model.potential_energy(state), model.spring_energy(state))
         return EnergyLedger(t, *energies, *done)

@@ -17,16 +17,22 @@ from carom import (
     Sphere,
     Trajectory,
 )
-from carom.simulator import predictions
+from carom.simulator import world
 from carom.simulator.event import EventKind
 
 
 def with_cells(monkeypatch, scene, law, *, sorted_into_cells, until, event_limit=400):
     """A finished run in cells however few bodies there are, or in one cell for all."""
-    monkeypatch.setattr(predictions, "_FEW_BODIES", 0 if sorted_into_cells else 10**9)
+    monkeypatch.setattr(world, "_FEW_BODIES", 0 if sorted_into_cells else 10**9)
     simulator = Simulator(scene, law, event_limit=event_limit)
     simulator.run(until)
     return simulator
+
+
+def work_of(simulator):
+    """Bounds and exact searches made so far, and cells left."""
+    header = simulator._world.header
+    return [int(header[name]) for name in ("bounds_made", "searches_made", "cells_left")]
 
 
 def assert_equal_runs(first, second):
@@ -39,8 +45,7 @@ def assert_equal_runs(first, second):
         assert mine.contacts.bodies.tolist() == theirs.contacts.bodies.tolist()
         assert mine.contacts.point.tobytes() == theirs.contacts.point.tobytes()
     for mine, theirs in zip(one.motions, other.motions, strict=True):
-        assert np.array_equal(mine.start, theirs.start)
-        assert mine.pieces().state.tobytes() == theirs.pieces().state.tobytes()
+        assert mine.rows.tobytes() == theirs.rows.tobytes()
     assert first.state.position.tobytes() == second.state.position.tobytes()
 
 
@@ -86,7 +91,7 @@ def both_runs(monkeypatch, scene, law, until, event_limit):
     ]
     assert_equal_runs(*runs)
     assert runs[0].trajectory.largest_overlap(20) < 1e-9
-    assert runs[1]._predictions.cells_left == 0
+    assert work_of(runs[1])[2] == 0
     return runs[0]
 
 
@@ -99,7 +104,7 @@ def test_runs_are_those_of_all_pairs(monkeypatch, gravity, floor, kinds, seed, c
     run = both_runs(monkeypatch, scene, SequentialReflection(), 1.0, 60)
     if count == 60 and kinds == 1 and floor:
         assert len(run.trajectory.events) > 20
-        assert run._predictions.cells_left > 20
+        assert work_of(run)[2] > 20
 
 
 @pytest.mark.parametrize("seed", [14, 16])
@@ -127,7 +132,7 @@ def test_sizes_from_a_floor_of_boxes_to_a_grain(monkeypatch):
             )
         )
     run = both_runs(monkeypatch, scene, SequentialReflection(), 2.0, 150)
-    assert len(run._predictions._levels) > 4
+    assert len(run._world.levels) > 4
     assert len(run.trajectory.events) > 50
 
 
@@ -145,26 +150,7 @@ def test_a_fast_small_body_crosses_many_cells_and_misses_nothing(monkeypatch):
     first = simulator.trajectory.events[0]
     assert first.contacts.bodies.tolist() == [[0, 1]]
     assert first.time == pytest.approx(79.98 / 300, abs=1e-9)
-    assert simulator._predictions.cells_left > 1000
-
-
-def test_a_body_stays_in_its_cell_for_as_long_as_it_is_told():
-    rng = np.random.default_rng(7)
-    for _ in range(200):
-        level = predictions._Level(rng.uniform(0.1, 2.0))
-        state = np.concatenate([rng.normal(size=3), [1, 0, 0, 0], rng.normal(size=3) * 3.0, np.zeros(3)])
-        level.put(0, *state[:3].tolist(), True)
-        nominal, deviation = rng.normal(size=3) * 5.0, rng.uniform(0.0, 2.0)
-        stays = level.leaves_after(0, state.tolist(), [*nominal.tolist(), deviation, 0.0])
-        if stays == np.inf:
-            continue
-        times = np.linspace(0.0, stays, 50)[:, None]
-        turned = rng.normal(size=3)
-        pull = nominal + deviation * turned / np.linalg.norm(turned)
-        path = state[:3] + times * state[7:10] + 0.5 * times**2 * pull
-        low = np.array(level.cell[0]) * level.edge
-        assert np.all(path >= low - level.slack * (1.0 + 1e-9))
-        assert np.all(path <= low + level.edge + level.slack * (1.0 + 1e-9))
+    assert work_of(simulator)[2] > 1000
 
 
 def gas(count, edge, seed):
@@ -198,13 +184,11 @@ def test_bodies_far_away_change_neither_the_run_nor_its_cost():
     counts = []
     for scene in (alone, with_more):
         simulator = Simulator(scene, SequentialReflection(), event_limit=200)
-        predicted = simulator._predictions
-        before = predicted.bounds_made, predicted.searches_made, predicted.cells_left
+        before = work_of(simulator)
         simulator.run(100.0)
         assert simulator.trajectory.status is RunStatus.EVENT_LIMIT
-        after = predicted.bounds_made, predicted.searches_made, predicted.cells_left
-        motions = [motion.pieces().state.tobytes() for motion in simulator.trajectory.motions[:70]]
-        counts.append((np.subtract(after, before).tolist(), motions))
+        motions = [motion.rows.tobytes() for motion in simulator.trajectory.motions[:70]]
+        counts.append((np.subtract(work_of(simulator), before).tolist(), motions))
     assert counts[0] == counts[1]
 
 
@@ -213,10 +197,10 @@ def test_an_event_costs_no_more_predictions_in_a_larger_gas():
     for count in (125, 1000):
         scene = gas(count, 0.4 * count ** (1.0 / 3.0), 3)
         simulator = Simulator(scene, SequentialReflection(), event_limit=300)
-        predicted = simulator._predictions
-        before = predicted.bounds_made, predicted.searches_made
+        simulator.run(0.0)  # all bodies are predicted
+        before = work_of(simulator)
         simulator.run(100.0)
-        costs.append(np.subtract((predicted.bounds_made, predicted.searches_made), before) / 300)
+        costs.append(np.subtract(work_of(simulator), before)[:2] / 300)
     assert costs[1][0] < 1.2 * costs[0][0] < 120.0
     assert costs[1][1] < 1.2 * costs[0][1] < 6.0
 
@@ -248,7 +232,7 @@ def test_step_event_tells_that_spheres_drift_apart():
         scene.add(Body(Sphere(0.1), mass=1.0, position=(k, 0, 0), velocity=(k, 0, 0)))
     simulator = Simulator(scene, SequentialReflection())
     assert simulator.step_event() is None
-    assert simulator.time == 0.0
+    assert simulator.trajectory.status is RunStatus.UNFINISHED
 
 
 def crossing_scene(velocity=(0, 0, 0), **sensor):

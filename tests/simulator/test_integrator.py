@@ -51,11 +51,11 @@ def test_accuracy_buys_longer_steps():
     assert fine < 1e-12 < coarse < 1e-4
 
 
-def test_fixed_steps_have_the_order_of_ten_nodes():
-    errors = [error_and_steps(fixed_step=step)[0] for step in (0.2, 0.12, 0.04)]
-    assert errors[0] > 1e-10  # or there would be nothing to see
-    assert errors[1] < errors[0] / 2**8
-    assert errors[2] < 1e-13
+def test_fixed_steps_are_of_eighth_order():
+    errors = [error_and_steps(fixed_step=step)[0] for step in (0.2, 0.1, 0.05)]
+    assert errors[0] > 1e-9  # or there would be nothing to see
+    assert errors[1] < errors[0] / 2**7
+    assert errors[2] < errors[1] / 2**7
 
 
 def test_fixed_steps_are_cut_only_by_events():
@@ -63,7 +63,8 @@ def test_fixed_steps_are_cut_only_by_events():
     trajectory = simulator.run(1.0)
     assert trajectory.status == RunStatus.REACHED_END
     lengths = np.diff(np.asarray(trajectory.motions[0].start))
-    np.testing.assert_allclose(lengths[1:-1], 0.05, rtol=1e-12)
+    assert lengths[1] < 1e-8  # modes are chosen over a micro-step
+    np.testing.assert_allclose(lengths[2:-1], 0.05, rtol=1e-12)
     slid = np.diff(np.asarray(trajectory.motions[2].start))
     assert np.isclose(slid, 0.05).sum() >= 10
 

@@ -1,4 +1,4 @@
-"""Bodies that stay in contact: kinematics against finite differences, motion against closed forms."""
+"""Bodies that stay in contact: motion against closed forms."""
 
 import math
 
@@ -6,76 +6,8 @@ import numpy as np
 import pytest
 
 import carom
-from carom.simulator import kernels
-from carom.simulator.contact import contact_kernels
 
 GRAVITY = 9.81
-
-
-def random_states(rng, bodies):
-    states = rng.normal(size=(bodies, 13))
-    states[:, 3:7] /= np.linalg.norm(states[:, 3:7], axis=1)[:, None]
-    return states
-
-
-def random_contacts(rng, bodies, count):
-    """Contacts of every kind: a point on a fixed face, a point on a moving face, two round bodies."""
-    ends = np.zeros((count, 3), dtype=np.int64)
-    geometry = rng.normal(size=(count, 14))
-    for c in range(count):
-        ends[c] = [(0, -1, 0), (0, 1, 0), (1, 0, 1)][c % 3]
-        n, t = rng.normal(size=(2, 3))
-        n /= np.linalg.norm(n)
-        t -= (t @ n) * n
-        geometry[c, 4:7], geometry[c, 7:10] = n, t / np.linalg.norm(t)
-        geometry[c, [3, 13]] = rng.uniform(0.01, 0.1, 2)
-    return ends, geometry
-
-
-def moved(states, speed, span):
-    """States after a short time at constant world velocity and angular velocity `speed` (m, 6)."""
-    result = states.copy()
-    for k, (linear, angular) in enumerate(zip(speed[:, :3], speed[:, 3:], strict=True)):
-        result[k, :3] += span * linear
-        angle = span * np.linalg.norm(angular)
-        axis = angular / np.linalg.norm(angular)
-        w, v = math.cos(angle / 2), math.sin(angle / 2) * axis
-        q = states[k, 3:7]
-        result[k, 3:7] = [w * q[0] - v @ q[1:], *(w * q[1:] + q[0] * v + np.cross(v, q[1:]))]
-        R = kernels.rotation_matrix(result[k, 3:7])
-        result[k, 7:10], result[k, 10:13] = linear, R.T @ angular
-    return result
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_contact_rows_agree_with_finite_differences(seed):
-    rng = np.random.default_rng(seed)
-    states = random_states(rng, 2)
-    ends, geometry = random_contacts(rng, 2, 6)
-    speed = rng.normal(size=(2, 6))
-    states = moved(states, speed, 0.0)
-    J, bias, u, _ = contact_kernels.contact_rows(states, ends, geometry)
-    np.testing.assert_allclose(J @ speed.ravel(), u, atol=1e-13)
-    h = 1e-5
-    ahead = contact_kernels.contact_rows(moved(states, speed, h), ends, geometry)
-    behind = contact_kernels.contact_rows(moved(states, speed, -h), ends, geometry)
-    np.testing.assert_allclose((ahead[3] - behind[3]) / (2 * h), u[0::3], atol=1e-8)
-    pressed = ~ends[:, 2].astype(bool)  # of round pairs only the normal row keeps its direction by parallels
-    rows = np.repeat(pressed, 3) | (np.arange(len(u)) % 3 == 0)
-    change = (ahead[2] - behind[2]) / (2 * h)
-    np.testing.assert_allclose(change[rows], bias[rows], atol=1e-7)
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_least_norm_solution_is_the_pseudoinverse(seed):
-    rng = np.random.default_rng(seed)
-    size = int(rng.integers(1, 9))
-    rank = int(rng.integers(1, size + 1))
-    G = rng.normal(size=(size, rank)) @ rng.normal(size=(rank, size))
-    b = G @ rng.normal(size=size)
-    x, unique = contact_kernels.least_norm_solution(G, b)
-    assert unique == (rank == size)
-    np.testing.assert_allclose(x, np.linalg.pinv(G, rcond=1e-11) @ b, rtol=1e-6, atol=1e-9)
 
 
 def scene_with_floor(friction, tilt=0.0):

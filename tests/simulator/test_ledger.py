@@ -86,27 +86,32 @@ def test_ledgers_of_branches_close(tmp_path):
         assert np.abs(trajectory.ledger(times).residual).max() < 1e-9
 
 
-def test_work_until_many_times_is_the_sum_over_pieces_and_jumps(monkeypatch):
-    from carom.simulator.record import ledger
-    from carom.simulator.record.ledger import CHANNELS, Works
+def test_work_until_many_times_is_the_sum_over_rows_and_jumps(monkeypatch):
+    from carom.simulator.engine.tables_kernels import CHANNELS as FORCES
+    from carom.simulator.engine.tables_kernels import DEGREE
+    from carom.simulator.record import works
+    from carom.simulator.record.ledger import CHANNELS
+    from carom.simulator.record.log import Log
 
-    monkeypatch.setattr(ledger, "_ROWS_AT_ONCE", 37)  # so that pieces are taken in many batches
-    random = np.random.default_rng(0)
-    works, start = Works(), 0.0
-    for _ in range(60):
+    monkeypatch.setattr(works, "_ROWS_AT_ONCE", 37)  # so that rows are taken in many batches
+    random, log, start = np.random.default_rng(0), Log.empty(), 0.0
+    rows, jumps = np.zeros(60, dtype=log.works.dtype), np.zeros(60, dtype=log.jumps.dtype)
+    for row, jump in zip(rows, jumps, strict=True):
         start += random.uniform(0.0, 0.1)
-        powers = random.normal(size=(5, 4)) * [0, 1, 1, 1]
-        works.add_piece(start, start + random.choice([0.0, 0.05, 0.3, 2.0]), powers)
-        works.add_jump(start, str(random.choice(CHANNELS)), random.normal())
-    ends = [piece.end for piece in works.pieces]
-    times = np.concatenate([random.uniform(-1.0, start + 3.0, 50), [jump[0] for jump in works.jumps], ends])
+        row["origin"], row["start"] = start - random.uniform(0.0, 0.1), start
+        row["end"] = start + random.choice([0.0, 0.05, 0.3, 2.0])
+        row["work"][:, :4] = random.normal(size=(FORCES, 4)) * [0, 1, 1, 1]
+        jump["time"], jump["energy"] = start, random.normal()
+    log.add("works", rows), log.add("jumps", jumps)
+    times = np.concatenate([random.uniform(-1.0, start + 3.0, 50), jumps["time"], rows["end"]])
+    powers = np.arange(DEGREE)
     for side in ("left", "right"):
         expected = np.zeros((len(times), len(CHANNELS)))
-        for row, time in enumerate(times):
-            for piece in works.pieces:
-                if piece.start < time:
-                    powers = (min(time, piece.end) - piece.start) ** np.arange(4)
-                    expected[row, :5] += piece.polynomial @ powers
-            for when, channel, energy in works.jumps:
-                expected[row, channel] += energy * (when < time or (when == time and side == "right"))
-        np.testing.assert_allclose(works.until(times, side), expected, rtol=0, atol=1e-11)
+        for k, time in enumerate(times):
+            for row in rows:
+                if row["start"] < time:
+                    ends = min(time, row["end"]) - row["origin"], row["start"] - row["origin"]
+                    expected[k, :FORCES] += row["work"] @ (ends[0] ** powers - ends[1] ** powers)
+            counts = (jumps["time"] < time) | ((jumps["time"] == time) & (side == "right"))
+            expected[k, CHANNELS.index("closing")] += jumps["energy"][counts].sum()
+        np.testing.assert_allclose(works.work_until(log, times, side), expected, rtol=0, atol=1e-11)

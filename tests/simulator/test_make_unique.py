@@ -77,8 +77,8 @@ def test_problem_of_a_scene_is_what_the_engine_asks_the_law():
     scene = billiards([1.3])
     event = Simulator(scene, SequentialReflection()).step_event()
     problem = contact_problem(scene)
-    assert_array_equal(problem.W, event.problem.W)
-    assert_array_equal(problem.u, event.problem.u)
+    assert_allclose(problem.W, event.problem.W, atol=1e-14)
+    assert_allclose(problem.u, event.problem.u, atol=1e-14)
     assert_array_equal(problem.restitution, event.problem.restitution)
     assert_array_equal(problem.friction, event.problem.friction)
 

@@ -313,8 +313,8 @@ def test_bodies_that_bounce_off_each_other_never_overlap(first, second):
         ]
         known = mesh_pairs.known_contacts(*features, states, 1e-9 * size, size)
         when, hit = mesh_kernels.mesh_impact(
-            features[0], pieces[0][0], bounds[0], 0.0, features[1], pieces[1][0], bounds[1], 0.0, span, size, known,
-            np.zeros((0, 4), dtype=np.int64),
+            features[0], pieces[0][0], bounds[0], 0.0, features[1], pieces[1][0], bounds[1], 0.0, span, size, 1e-10,
+            known, np.zeros((0, 4), dtype=np.int64),
         )  # fmt: skip
         assert hit in (0, 1)
         tau = min(when, span)

@@ -39,6 +39,7 @@ def test_an_impact_comes_where_no_contact_forces_exist(angle, share):
     simulator = carom.Simulator(
         rod_scene(angle, share * critical_friction(angle)), carom.MaximumDissipation()
     )
+    simulator.run(0.0)
     events = simulator.trajectory.events
     if share < 1.0:
         assert not events
@@ -64,5 +65,6 @@ def test_the_run_goes_on_after_it():
 def test_a_law_without_such_an_impulse_says_so():
     """Reflection leaves alone what does not approach, so nothing can be done."""
     simulator = carom.Simulator(rod_scene(math.radians(63.4), 1.6), carom.SequentialReflection())
+    simulator.run(0.0)
     assert simulator.trajectory.status.value == "contact_failed"
     assert "no contact forces keep rod apart" in simulator.trajectory.message

@@ -5,26 +5,27 @@ import numpy as np
 import pytest
 
 from carom import FileFormatError
-from carom.simulator.record.growing_array import GrowingArray
+from carom.simulator.record.row_table import GrowingTable, joined
 from carom.simulator.record.stored_table import StoredFile, StoredTable
+
+LONGER = {"frames": np.dtype([("number", "i8"), ("frame", "f8", (3, 2))])}
 
 
 @pytest.fixture
 def stored(tmp_path):
     """A file with plain and compressed data sets, whose chunks do not fit the rows, and what they hold."""
     rng = np.random.default_rng(2)
-    content = {"flat": rng.normal(size=1000).astype("f4"), "frames": rng.normal(size=(205, 3, 2))}
+    rows = np.zeros(205, dtype=[("number", "i4"), ("frame", "f8", (3, 2))])
+    rows["number"], rows["frame"] = rng.integers(0, 1000, 205), rng.normal(size=(205, 3, 2))
+    content = {"flat": rng.normal(size=1000).astype("f4"), "frames": rows}
     path = tmp_path / "tables.h5"
     with h5py.File(path, "w") as file:
         for name, rows in content.items():
-            tail = rows.shape[1:]
-            data = file.create_dataset(
-                name, (0, *tail), dtype=rows.dtype, maxshape=(None, *tail), chunks=(16, *tail)
-            )
+            data = file.create_dataset(name, (0,), dtype=rows.dtype, maxshape=(None,), chunks=(16,))
             data.resize(len(rows), axis=0)
             data[:] = rows
         file.create_dataset("compressed", data=content["flat"], chunks=(16,), compression="gzip")
-        file.create_dataset("split", data=content["frames"], chunks=(16, 1, 2))
+        file.create_dataset("split", data=rng.normal(size=(20, 3)), chunks=(16, 1))
         file.create_dataset("contiguous", data=content["flat"])
     return path, content
 
@@ -34,36 +35,44 @@ def test_every_row_is_what_hdf5_reads(stored, name):
     path, content = stored
     expected = content[name]
     with h5py.File(path) as file:
-        table = StoredTable(StoredFile(path), file[name], len(expected))
-    assert np.array_equal(table.all(), expected)
+        table = StoredTable(StoredFile(path), file[name], len(expected), LONGER.get(name, expected.dtype))
+    assert np.array_equal(table.rows(0, len(expected)), expected)
     assert len(table) == len(expected)
     for first, last in np.sort(np.random.default_rng(1).integers(0, len(expected) + 1, (60, 2)), axis=1):
         found = table.rows(int(first), int(last))
-        assert found.dtype == expected.dtype
+        assert found.dtype == table.dtype
         assert np.array_equal(found, expected[first:last])
-    for k in (0, 15, 16, 17, len(expected) - 1):
-        assert np.array_equal(table.row(k), expected[k])
+    which = np.random.default_rng(4).integers(0, len(expected), 300)
+    assert np.array_equal(table.taken(which), expected[which])
+    assert len(table.taken(which[:0])) == 0
 
 
-def test_rows_are_the_readers_own(stored):
+def test_columns_are_read_once(stored):
     path, content = stored
     with h5py.File(path) as file:
-        table = StoredTable(StoredFile(path), file["frames"], 205)
-    table.row(3)[:] = 0.0
-    assert np.array_equal(table.row(3), content["frames"][3])
+        table = StoredTable(StoredFile(path), file["frames"], 205, LONGER["frames"])
+    assert table.column("number").tolist() == content["frames"]["number"].tolist()
+    assert np.array_equal(table.column("frame", 40), content["frames"]["frame"][40:])
+    assert table.column("number") is not None
+    assert np.shares_memory(table.column("number"), table.column("number", 3))
 
 
-@pytest.mark.parametrize("name", ["compressed", "split", "contiguous"])
+def test_other_columns_are_refused(stored):
+    with h5py.File(stored[0]) as file, pytest.raises(ValueError, match="columns"):
+        StoredTable(StoredFile(stored[0]), file["frames"], 5, np.dtype([("other", "f8")]))
+
+
+@pytest.mark.parametrize("name", ["compressed", "contiguous"])
 def test_other_storage_is_refused(stored, name):
     with h5py.File(stored[0]) as file, pytest.raises(ValueError, match="plain chunks"):
-        StoredTable(StoredFile(stored[0]), file[name], 5)
+        StoredTable(StoredFile(stored[0]), file[name], 5, np.dtype("f4"))
 
 
 def test_missing_rows_are_refused(stored):
     with h5py.File(stored[0]) as file, pytest.raises(ValueError, match="1000 rows where 1001"):
-        StoredTable(StoredFile(stored[0]), file["flat"], 1001)
+        StoredTable(StoredFile(stored[0]), file["flat"], 1001, np.dtype("f4"))
     with h5py.File(stored[0]) as file:
-        table = StoredTable(StoredFile(stored[0]), file["flat"], 10)
+        table = StoredTable(StoredFile(stored[0]), file["flat"], 10, np.dtype("f4"))
     with pytest.raises(IndexError, match="0 to 10"):
         table.rows(9, 11)
 
@@ -71,25 +80,46 @@ def test_missing_rows_are_refused(stored):
 def test_a_file_that_was_cut_meanwhile_is_told(stored):
     path, _ = stored
     with h5py.File(path) as file:
-        table = StoredTable(StoredFile(path), file["flat"], 1000)
+        table = StoredTable(StoredFile(path), file["flat"], 1000, np.dtype("f4"))
     with path.open("r+b") as stream:
         stream.truncate(100)
     with pytest.raises(
         FileFormatError, match=r"tables\.h5: the recording is damaged \(it has become shorter"
     ):
-        table.all()
+        table.rows(0, 1000)
 
 
-def test_growing_array_holds_what_was_added():
-    rows = np.random.default_rng(3).normal(size=(37, 2))
-    growing = GrowingArray(2)
-    for count, row in enumerate(rows):
-        assert np.array_equal(growing.values, rows[:count])
-        growing.append(row)
-    assert len(growing) == 37
-    assert np.array_equal(growing[-1], rows[-1])
-    early = growing.values
-    growing.append([1.0, 2.0])
-    assert np.array_equal(early, rows)
-    with pytest.raises(ValueError, match="read-only"):
-        growing.values[0] = 0.0
+def numbered(first, last):
+    rows = np.zeros(last - first, dtype=[("number", "i8"), ("square", "f8")])
+    rows["number"] = np.arange(first, last)
+    rows["square"] = rows["number"] ** 2
+    return rows
+
+
+def test_growing_table_holds_what_was_added():
+    table, known = GrowingTable(numbered(0, 0).dtype), 0
+    random = np.random.default_rng(3)
+    while known < 20_000:
+        more = int(random.integers(0, 3000))
+        table.append(numbered(known, known + more))
+        known += more
+    assert len(table) == known
+    assert table.column("number").tolist() == list(range(known))
+    assert table.column("square", 19_000)[0] == 19_000.0**2
+    which = random.integers(0, known, 500)
+    assert table.taken(which)["number"].tolist() == which.tolist()
+    for first, last in np.sort(random.integers(0, known + 1, (40, 2)), axis=1).tolist():
+        assert table.rows(first, last)["number"].tolist() == list(range(first, last))
+    with pytest.raises(IndexError, match="within 0"):
+        table.rows(5, known + 1)
+
+
+def test_tables_that_begin_alike_share_their_rows():
+    table = GrowingTable(numbered(0, 0).dtype)
+    table.append(numbered(0, 10_000))
+    one, other = joined([(table, 9_000)]), joined([(table, None)])
+    one.append(numbered(50, 60))
+    table.append(numbered(10_000, 10_010))
+    assert one.column("number").tolist() == [*range(9_000), *range(50, 60)]
+    assert other.column("number").tolist() == list(range(10_000))
+    assert np.shares_memory(other.parts()[0], table.parts()[0])

@@ -1,0 +1,304 @@
+"""When two convex bodies that touch now, or that lasting contact holds together, touch at another place too.
+
+A plane that goes with a face of one body, or stays across two crossing edges, keeps the bodies apart for as long as
+the points of both stay on their sides of it. Points that the held contacts keep on it, which are those in the point
+or line that the contacts span, need no watching; contacts that span a plane leave nothing to watch. Of all planes
+that the held features offer, the one that keeps the bodies apart longest leads the search, which advances by roots
+of quadratics under the heights of the points that are watched, as `convex_kernels.pair_impact` does. (Following all
+pairs of features, as for triangle meshes, costs fifty times as much; following one axis without regard to what is
+held stands still at the held points.)
+"""
+
+import numpy as np
+
+from ...compiled import kernel
+from ..kernels import cross, evaluate_piece, first_root
+from ..tolerances import CONTACT_GAP, PENETRATION, SAME_NORMAL, TOUCH_GAP
+from .convex_kernels import (
+    EDGE,
+    FACE,
+    frame_of_piece,
+    pair_contacts,
+    point_velocity,
+    to_body,
+    to_world,
+    turn_across,
+    turning_bounds,
+    used_terms,
+)
+
+_ON_HULL = 1e-7  # of the size: points this near what held contacts span are kept by them
+_SPREAD = 1e-6  # of the size: held contacts farther from a point, or line, span a line, or plane
+_APART = 1e-6  # of the size: from here on one axis leads as well
+_STEPS = 50_000
+
+
+@kernel()
+def spanned(points, size, basis):
+    """Rank (0 to 2) of what points (k, 3) span; fills basis (3, 3): a point of it and its unit directions."""
+    count = points.shape[0]
+    far, which = 0.0, -1
+    for i in range(3):
+        basis[0, i] = points[0, i]
+    for k in range(1, count):
+        square = 0.0
+        for i in range(3):
+            square += (points[k, i] - basis[0, i]) ** 2
+        if square > far:
+            far, which = square, k
+    if which < 0 or far <= (_SPREAD * size) ** 2:
+        return 0
+    far = np.sqrt(far)
+    for i in range(3):
+        basis[1, i] = (points[which, i] - basis[0, i]) / far
+    widest, across = 0.0, -1
+    for k in range(1, count):
+        along = square = 0.0
+        for i in range(3):
+            d = points[k, i] - basis[0, i]
+            along += d * basis[1, i]
+            square += d * d
+        if square - along * along > widest:
+            widest, across = square - along * along, k
+    if across < 0 or widest <= (_SPREAD * size) ** 2:
+        return 1
+    return 2
+
+
+@kernel()
+def mark_kept(shape, frame, lift, nx, ny, nz, rank, basis, size, kept):
+    """Mark in kept (points,) those of a shape, moved by `lift` [m] along n, that lie in what is spanned."""
+    for j in range(shape.points.shape[0]):
+        p = shape.points[j]
+        x, y, z = to_world(frame, p[0], p[1], p[2])
+        x += frame[9] + lift * nx - basis[0, 0]
+        y += frame[10] + lift * ny - basis[0, 1]
+        z += frame[11] + lift * nz - basis[0, 2]
+        if rank > 0:
+            along = x * basis[1, 0] + y * basis[1, 1] + z * basis[1, 2]
+            x, y, z = x - along * basis[1, 0], y - along * basis[1, 1], z - along * basis[1, 2]
+        kept[j] = x * x + y * y + z * z <= (_ON_HULL * size) ** 2
+
+
+@kernel()
+def lowest_line(shape, mx, my, mz, rx, ry, rz, ahead, kept, watched):
+    """Height and its rate now of the point that will be lowest; of all points, or only of `watched` ones."""
+    best, height, rate = np.inf, np.inf, 0.0
+    for j in range(shape.points.shape[0]):
+        if watched and kept[j]:
+            continue
+        p = shape.points[j]
+        now = mx * p[0] + my * p[1] + mz * p[2]
+        grows = rx * p[0] + ry * p[1] + rz * p[2]
+        then = now + ahead * grows
+        if then < best:
+            best, height, rate = then, now, grows
+    return height, rate
+
+
+@kernel()
+def plane_step(
+    A, frame_a, bounds_a, B, frame_b, bounds_b, n, o, kept_a, kept_b, owner, far, fast, horizon, size, slow
+):  # fmt: skip
+    """How long a plane across n, which turns at o [rad/s], has all watched points on their sides [s]; 0 where one
+    of them touches it and comes closer; how far they are from it now [m]; how long until they could be too deep.
+    `owner`: whose face it goes with, 0 for A, 1 for B, 2: nobody's; that body is on its side anyway."""
+    touch, deepest = TOUCH_GAP * size, PENETRATION * size
+    ax, ay, az = to_body(frame_a, n[0], n[1], n[2])
+    bx, by, bz = to_body(frame_b, -n[0], -n[1], -n[2])
+    wx, wy, wz = to_body(frame_a, frame_a[15] - o[0], frame_a[16] - o[1], frame_a[17] - o[2])
+    rax, ray, raz = cross(ax, ay, az, wx, wy, wz)
+    wx, wy, wz = to_body(frame_b, frame_b[15] - o[0], frame_b[16] - o[1], frame_b[17] - o[2])
+    rbx, rby, rbz = cross(bx, by, bz, wx, wy, wz)
+    tx, ty, tz = cross(o[0], o[1], o[2], n[0], n[1], n[2])
+    dx, dy, dz = frame_a[9] - frame_b[9], frame_a[10] - frame_b[10], frame_a[11] - frame_b[11]
+    drift = n[0] * (frame_a[12] - frame_b[12]) + n[1] * (frame_a[13] - frame_b[13])
+    drift += n[2] * (frame_a[14] - frame_b[14]) + tx * dx + ty * dy + tz * dz
+    apart = n[0] * dx + n[1] * dy + n[2] * dz - A.radius - B.radius
+    turning = np.sqrt(o[0] * o[0] + o[1] * o[1] + o[2] * o[2])
+    pull = 0.0
+    for i in range(3):
+        pull += (bounds_a[i] - bounds_b[i]) ** 2
+    bend = np.sqrt(pull) + bounds_a[3] + bounds_b[3] + bounds_a[4] * A.reach + bounds_b[4] * B.reach
+    half = -0.5 * (bend + turning * (turning * far + 2.0 * fast))
+    step, clear = horizon, np.inf
+    for side in range(2):  # watched points of A over all of B, then those of B under all of A
+        if side == owner:
+            continue
+        for _ in range(50):
+            fa, ra = lowest_line(A, ax, ay, az, rax, ray, raz, step, kept_a, side == 0)
+            fb, rb = lowest_line(B, bx, by, bz, rbx, rby, rbz, step, kept_b, side == 1)
+            if fa == np.inf or fb == np.inf:
+                break
+            gap, rate = apart + fa + fb, drift + ra + rb
+            clear = min(clear, gap)
+            if gap <= touch:
+                if rate < -slow:
+                    return 0.0, clear, first_root(deepest, rate, half)
+                if rate * rate <= -0.4 * half * deepest or rate < 0.0:
+                    gap = max(gap + deepest, 0.1 * deepest)
+            shorter = first_root(max(gap, 0.0), rate, half)
+            if shorter >= step * (1.0 - 1e-12):
+                break
+            step = shorter
+    return step, clear, step
+
+
+@kernel()
+def face_plane(shape, frame, f, sign, n, o):
+    """Fill n (3,) with the outward normal of a face times a sign, and o with how it turns."""
+    n[0], n[1], n[2] = to_world(
+        frame, sign * shape.normals[f, 0], sign * shape.normals[f, 1], sign * shape.normals[f, 2]
+    )
+    o[0], o[1], o[2] = frame[15], frame[16], frame[17]
+
+
+@kernel()
+def faces_that_lie(shape, feature, number, frame, nx, ny, nz, faces):
+    """Fill faces (4,) with those at a feature whose outward normal is n; how many."""
+    count = 0
+    if feature == FACE and number >= 0:
+        faces[0] = number
+        return 1
+    if feature == EDGE and number >= 0:
+        for side in range(2):
+            f = shape.edge_faces[number, side]
+            if f >= 0:
+                x, y, z = to_world(frame, shape.normals[f, 0], shape.normals[f, 1], shape.normals[f, 2])
+                if (x - nx) ** 2 + (y - ny) ** 2 + (z - nz) ** 2 <= SAME_NORMAL**2:
+                    faces[count] = f
+                    count += 1
+    return count
+
+
+@kernel()
+def comes_closer(A, state_a, frame_a, B, state_b, frame_b, feature, index, size, slow):
+    """Whether two bodies touch and approach at a place that is not held."""
+    place, normal, _, features, indices, _, _ = pair_contacts(
+        A, state_a, B, state_b, size, CONTACT_GAP * size
+    )
+    for c in range(place.shape[0]):
+        held = False
+        for k in range(feature.shape[0]):
+            held = held or (
+                features[c, 0] == feature[k, 0]
+                and features[c, 1] == feature[k, 1]
+                and indices[c, 0] == index[k, 0]
+                and indices[c, 1] == index[k, 1]
+            )
+        if held:
+            continue
+        x, n = place[c], normal[c]
+        ax, ay, az = point_velocity(frame_a, x[0], x[1], x[2])
+        bx, by, bz = point_velocity(frame_b, x[0], x[1], x[2])
+        if n[0] * (ax - bx) + n[1] * (ay - by) + n[2] * (az - bz) < -slow:
+            return True
+    return False
+
+
+@kernel()
+def held_impact(
+    A, CA, bounds_a, start_a, B, CB, bounds_b, start_b, span, feature, index, point, normal, holds, size, slow
+):  # fmt: skip
+    """First time in [0, span] at which two hulls that touch now, do so elsewhere too: (time, hit).
+
+    `feature`, `index` (k, 2), `point`, `normal` (k, 3): of the contacts now, world axes. `holds`: whether these are
+    kept closed; else it is also looked whether they close again, and the time tells from when on the hulls are
+    clearly apart. `start_a`, `start_b`: ages of the pieces. hit: 1, 0 none, 2 apart, -2 step limit.
+    """
+    basis = np.empty((3, 3))
+    rank = spanned(point, size, basis)
+    if rank == 2 and holds:
+        return np.inf, 0
+    state, frame_a, frame_b = np.empty(13), np.empty(18), np.empty(18)
+    moving_a, turning_a = used_terms(CA)
+    moving_b, turning_b = used_terms(CB)
+    frame_of_piece(CA, moving_a, turning_a, start_a, state, frame_a)
+    frame_of_piece(CB, moving_b, turning_b, start_b, state, frame_b)
+    kept_a = np.zeros(A.points.shape[0], np.bool_)
+    kept_b = np.zeros(B.points.shape[0], np.bool_)
+    nx, ny, nz = normal[0, 0], normal[0, 1], normal[0, 2]
+    # a held point may be anywhere on an edge that crosses: then the plane keeps the edge's ends
+    if holds:
+        mark_kept(A, frame_a, -A.radius, nx, ny, nz, rank, basis, size, kept_a)
+        mark_kept(B, frame_b, B.radius, nx, ny, nz, rank, basis, size, kept_b)
+    planes = np.empty((16, 3), np.int64)  # side (2: across two edges), face or edge of A, edge of B
+    count = 0
+    faces = np.empty(4, np.int64)
+    for k in range(feature.shape[0]):
+        for side in range(2):
+            shape, frame, sign = (A, frame_a, -1.0) if side == 0 else (B, frame_b, 1.0)
+            found = faces_that_lie(
+                shape, feature[k, side], index[k, side], frame, sign * normal[k, 0], sign * normal[k, 1],
+                sign * normal[k, 2], faces,
+            )  # fmt: skip
+            for f in range(found):
+                new = count < 16
+                for p in range(count):
+                    new = new and not (planes[p, 0] == side and planes[p, 1] == faces[f])
+                if new:
+                    planes[count, 0], planes[count, 1], planes[count, 2] = side, faces[f], -1
+                    count += 1
+        if (
+            feature[k, 0] == EDGE
+            and feature[k, 1] == EDGE
+            and index[k, 0] >= 0
+            and index[k, 1] >= 0
+            and count < 16
+        ):
+            planes[count, 0], planes[count, 1], planes[count, 2] = 2, index[k, 0], index[k, 1]
+            count += 1
+            if rank == 0 and holds:
+                for side in range(2):
+                    kept, shape = (kept_a, A) if side == 0 else (kept_b, B)
+                    for end in range(2):
+                        kept[shape.edge_ends[index[k, side], end]] = True
+    n, o = np.empty(3), np.empty(3)
+    tau = 0.0
+    for _ in range(_STEPS):
+        if tau > 0.0:
+            frame_of_piece(CA, moving_a, turning_a, start_a + tau, state, frame_a)
+            frame_of_piece(CB, moving_b, turning_b, start_b + tau, state, frame_b)
+        left = span - tau
+        far, fast, horizon = turning_bounds(A, frame_a, bounds_a, B, frame_b, bounds_b, left)
+        step, clear, deeper = 0.0, -np.inf, 0.0
+        for p in range(count):
+            if planes[p, 0] == 0:
+                face_plane(A, frame_a, planes[p, 1], -1.0, n, o)
+            elif planes[p, 0] == 1:
+                face_plane(B, frame_b, planes[p, 1], 1.0, n, o)
+            else:
+                a, b = A.edges[planes[p, 1]], B.edges[planes[p, 2]]
+                ax, ay, az = to_world(frame_a, a[0], a[1], a[2])
+                bx, by, bz = to_world(frame_b, b[0], b[1], b[2])
+                x, y, z = cross(ax, ay, az, bx, by, bz)
+                length = np.sqrt(x * x + y * y + z * z)
+                if length < SAME_NORMAL:
+                    continue
+                sign = 1.0 if x * nx + y * ny + z * nz > 0.0 else -1.0
+                n[0], n[1], n[2] = sign * x / length, sign * y / length, sign * z / length
+                o[0], o[1], o[2] = turn_across(frame_a, frame_b, n[0], n[1], n[2], ax, ay, az, bx, by, bz)
+            allowed, gap, sinks = plane_step(
+                A, frame_a, bounds_a, B, frame_b, bounds_b, n, o, kept_a, kept_b, planes[p, 0], far, fast, horizon,
+                size, slow,
+            )  # fmt: skip
+            step, clear, deeper = max(step, allowed), max(clear, gap), max(deeper, sinks)
+            if step >= horizon:
+                break
+        if step <= 0.0:
+            state_a, state_b = evaluate_piece(CA, start_a + tau), evaluate_piece(CB, start_b + tau)
+            if comes_closer(A, state_a, frame_a, B, state_b, frame_b, feature, index, size, slow):
+                return tau, 1
+            if not holds:
+                return tau, 2
+            # no plane of these keeps them apart, nor do they meet: look again before they could be too deep
+            step = max(deeper, PENETRATION * size / max(fast, slow))
+        if tau >= span or (holds and count == 0):
+            return np.inf, 0
+        if not holds and (clear > _APART * size or count == 0):
+            return tau, 2
+        following = tau + step
+        if following == tau:
+            following = np.nextafter(tau, np.inf)
+        tau = min(following, span)
+    return tau, -2

@@ -1,0 +1,414 @@
+"""The kinds of pairs: for each, when two bodies meet next, and where they touch. A scene compiles those it has.
+
+A search takes ``header.span`` [s], before which the two do not meet, and puts the time at which they do there: 1; 0
+where they do not within their pieces, -1 where it does not end. A touch finds the places of contact now, within
+CONTACT_GAP of the size, and puts them into the pair's chain of contacts; it returns how many.
+"""
+
+import numpy as np
+
+from ...compiled import kernel, part
+from ..collision.convex_kernels import (
+    RIM_POINTS,
+    half_space_contacts,
+    half_space_gap,
+    half_space_impact,
+    pair_contacts,
+    pair_impact,
+    pair_separation,
+)
+from ..collision.held_kernels import held_impact
+from ..kernels import evaluate_piece, first_root, rotation_matrix, vector
+from ..tolerances import APPROACH, CONTACT_GAP, PENETRATION, TOUCH_GAP
+from .contacts_kernels import ELLIPSOID, FACE, POINT, RIM, add_contact, add_contacts, set_along
+from .flight_kernels import place_at, state_at
+from .pairs_kernels import inside_row, is_second, pair_row, size_of
+from .shapes_kernels import bounds_of, piece_of, shape_of
+from .tables_kernels import BALLISTIC, OPEN, bodies, contacts, header, motions, pairs
+
+MOST_STEPS = 100_000
+
+
+@kernel()
+def slow_speed(world):
+    """Approach slower than this [m/s] is rounding of a velocity that the law set to zero, not an impact."""
+    return APPROACH * header(world).speed
+
+
+@kernel()
+def in_order(world, i, j):
+    """The two bodies, the one that is second in contacts last."""
+    return (i, j) if is_second(world, i, j) else (j, i)
+
+
+@kernel()
+def answer(world, begins, when, hit):
+    """What a search returns, from the time after `begins` at which a kernel found the next meeting."""
+    if hit == -2:
+        return -1
+    if when == np.inf:
+        return 0
+    header(world).span = begins + when
+    return 1
+
+
+@kernel()
+def together_for(world, a, b, begins):
+    """How long [s] after `begins` two bodies may be near each other, within their pieces."""
+    m, n = motions(world)[a], motions(world)[b]
+    span = min(m.end, n.end) - begins
+    if span < np.inf:
+        return span
+    here, there = vector(6), vector(6)
+    place_at(world, a, begins, here)
+    place_at(world, b, begins, there)
+    apart = speed = pull = 0.0
+    for k in range(3):
+        apart += (here[k] - there[k]) ** 2
+        speed += (here[3 + k] - there[3 + k]) ** 2
+        pull += (m.acceleration[k] - n.acceleration[k]) ** 2
+    apart = np.sqrt(apart) + 2.0 * (bodies(world)[a].size + bodies(world)[b].size)
+    speed, pull = np.sqrt(speed), np.sqrt(pull)
+    if pull > 0.0:
+        return (speed + np.sqrt(speed * speed + 2.0 * pull * apart)) / pull
+    return apart / speed if speed > 0.0 else 0.0
+
+
+# -- on half-spaces ----------------------------------------------------------------------------------------
+
+
+@part
+def search_on_plane(world, i, j):
+    """When a body meets a half-space next."""
+    w = header(world)
+    a, plane = in_order(world, i, j)
+    m, b = motions(world)[a], bodies(world)[plane]
+    slow, size = slow_speed(world), bodies(world)[a].size
+    if m.kind == BALLISTIC:
+        gap, rate, pull = -b.offset - size, 0.0, 0.0
+        for k in range(3):
+            gap += b.normal[k] * m.state[k]
+            rate += b.normal[k] * m.state[7 + k]
+            pull += b.normal[k] * m.acceleration[k]
+        under = rate * rate - 2.0 * pull * gap
+        if gap > TOUCH_GAP * size:
+            if under < 0.0 or (rate >= 0.0 and pull >= 0.0):
+                return 0
+            root = np.sqrt(under)
+            if rate > 0.0:
+                w.span = m.start + (rate + root) / -pull
+            else:
+                w.span = m.start + 2.0 * gap / (root - rate)
+            return 1
+        if not (bodies(world)[a].sensor or b.sensor):  # it touches
+            if rate < -slow:
+                w.span = m.start
+                return 1
+            if rate > slow and pull < 0.0 <= under:
+                w.span = m.start + (rate + np.sqrt(under)) / -pull
+                return 1
+            deepest = PENETRATION * size
+            when = first_root(max(gap + deepest, 0.1 * deepest), rate, 0.5 * pull)
+            if when == np.inf:
+                return 0
+            w.span = m.start + when
+            return 1
+    begin = 0.0
+    if bodies(world)[a].sensor or b.sensor:  # it may have been inside before
+        begin = w.span - m.start
+    shape = shape_of(world, a)
+    ignored = np.zeros(shape.points.shape[0], np.bool_)
+    row = inside_row(world, a, plane)
+    if row >= 0:
+        c = pairs(world)[row].contact
+        while c >= 0:
+            if contacts(world)[c].mode != OPEN:
+                ignored[contacts(world)[c].index[0]] = True
+            c = contacts(world)[c].next
+    when, hit = half_space_impact(
+        shape, piece_of(world, a), begin, m.end - m.start, bounds_of(world, a), ignored, b.normal, b.offset, size,
+        slow,
+    )  # fmt: skip
+    if hit == -2:
+        return -1
+    return answer(world, motions(world)[a].start, when, hit)
+
+
+@part
+def touch_on_plane(world, i, j):
+    """Where a body touches a half-space."""
+    a, plane = in_order(world, i, j)
+    b, size = bodies(world)[plane], bodies(world)[a].size
+    state = vector(13)
+    state_at(world, a, header(world).time, state)
+    shape = shape_of(world, a)
+    rows = half_space_contacts(shape, state, b.normal, b.offset, CONTACT_GAP * size)
+    if rows.shape[0] == 0:
+        return 0
+    pair = pair_row(world, a, plane)
+    n = bodies(world)[plane].normal
+    R = rotation_matrix(state[3:7])
+    oval = shape.semi_axes[0] > 0.0
+    last = -1
+    for k in range(rows.shape[0]):
+        feature = ELLIPSOID if oval else (RIM if rows[k, 5] > 0.0 else POINT)
+        number = int(rows[k, 4])
+        if shape.disk > 0.0 and feature == POINT:
+            number = number * RIM_POINTS + k % RIM_POINTS  # points of an end that stands
+        last = add_contact(
+            world, a, plane, pair, last, rows[k, 0], rows[k, 1], rows[k, 2], n[0], n[1], n[2], rows[k, 3], feature,
+            FACE, number, 0, shape.radius + (shape.disk if feature == RIM else 0.0), 0.0,
+        )  # fmt: skip
+        if feature == RIM:
+            set_along(contacts(world)[last], 0, R[0, 2], R[1, 2], R[2, 2])
+    return rows.shape[0]
+
+
+@kernel()
+def held(world, i, j):
+    """Whether lasting contact holds two bodies together."""
+    row = inside_row(world, i, j)
+    c = pairs(world)[row].contact if row >= 0 else -1
+    while c >= 0:
+        if contacts(world)[c].mode != OPEN:
+            return True
+        c = contacts(world)[c].next
+    return False
+
+
+# -- balls -------------------------------------------------------------------------------------------------
+
+
+@part
+def search_balls(world, i, j):
+    """When two balls meet next, in closed form where nothing but equal gravity pulls at both."""
+    w = header(world)
+    a, b = in_order(world, i, j)
+    m, n = motions(world)[a], motions(world)[b]
+    begins = max(m.start, n.start)
+    if held(world, a, b):
+        return 0
+    if bodies(world)[a].sensor or bodies(world)[b].sensor:  # it may have been inside before
+        begins = max(begins, w.span)
+    if m.kind <= BALLISTIC and n.kind <= BALLISTIC and (
+        m.acceleration[0] == n.acceleration[0]
+        and m.acceleration[1] == n.acceleration[1]
+        and m.acceleration[2] == n.acceleration[2]
+    ):  # fmt: skip
+        r, v = vector(3), vector(3)
+        sm, sn = begins - m.start, begins - n.start
+        closing = square = speed = 0.0
+        for k in range(3):
+            pull = m.acceleration[k]
+            r[k] = m.state[k] - n.state[k] + sm * (m.state[7 + k] + 0.5 * sm * pull)
+            r[k] -= sn * (n.state[7 + k] + 0.5 * sn * pull)
+            v[k] = m.state[7 + k] - n.state[7 + k] + (sm - sn) * pull
+            closing -= r[k] * v[k]
+            square += r[k] * r[k]
+            speed += v[k] * v[k]
+        if closing <= 0.0:
+            return 0
+        radius = bodies(world)[a].size + bodies(world)[b].size
+        size = size_of(world, a, b)
+        distance = np.sqrt(square)
+        gap = distance - radius
+        slow = slow_speed(world)
+        if gap <= TOUCH_GAP * size:
+            if closing <= slow * distance:
+                return 0
+            w.span = begins
+            return 1
+        cx, cy, cz = r[1] * v[2] - r[2] * v[1], r[2] * v[0] - r[0] * v[2], r[0] * v[1] - r[1] * v[0]
+        # no difference of large squares: the cross product is small where they hardly miss
+        under = speed * radius * radius - (cx * cx + cy * cy + cz * cz)
+        if under <= (slow * radius) ** 2:
+            return 0
+        when = gap * (distance + radius) / (closing + np.sqrt(under))
+        if begins + when > min(m.end, n.end):
+            return 0
+        w.span = begins + when
+        return 1
+    return search_falling_balls(world, a, b, begins)
+
+
+@kernel()
+def search_falling_balls(world, a, b, begins):
+    """When two balls meet that are pulled at differently: by roots of parabolas under their distance.
+
+    The distance d obeys d'' >= (difference of accelerations) along the line between them.
+    """
+    w, m, n = header(world), motions(world)[a], motions(world)[b]
+    radius, size = bodies(world)[a].size + bodies(world)[b].size, size_of(world, a, b)
+    touch, deepest, slow = TOUCH_GAP * size, PENETRATION * size, slow_speed(world)
+    pull = 0.0
+    for k in range(3):
+        pull += (m.acceleration[k] - n.acceleration[k]) ** 2
+    half = -0.5 * (np.sqrt(pull) + m.deviation + n.deviation)
+    end = begins + together_for(world, a, b, begins)
+    here, there = vector(6), vector(6)
+    time = begins
+    for _ in range(MOST_STEPS):
+        place_at(world, a, time, here)
+        place_at(world, b, time, there)
+        square = rate = 0.0
+        for k in range(3):
+            square += (here[k] - there[k]) ** 2
+            rate += (here[k] - there[k]) * (here[3 + k] - there[3 + k])
+        distance = np.sqrt(square)
+        gap, rate = distance - radius, rate / distance
+        if gap <= touch:
+            if rate < -slow:
+                w.span = time
+                return 1
+            if rate * rate <= -0.4 * half * deepest or rate < 0.0:
+                gap = max(gap + deepest, 0.1 * deepest)
+        if time >= end:
+            return 0
+        following = time + first_root(max(gap, 0.0), rate, half)
+        if following == time:
+            following = np.nextafter(time, np.inf)
+        time = min(following, end)
+    return -1
+
+
+@kernel()
+def search_apart(world, a, b):
+    """When two convex bodies that nothing holds together meet next."""
+    begins = max(header(world).span, max(motions(world)[a].start, motions(world)[b].start))
+    first, second = piece_of(world, a), piece_of(world, b)
+    first = piece_of(world, a)  # the table may have moved for the second
+    m, n = motions(world)[a], motions(world)[b]
+    when, hit = pair_impact(
+        shape_of(world, a), first, bounds_of(world, a), shape_of(world, b), second, bounds_of(world, b),
+        begins - m.start, begins - n.start, together_for(world, a, b, begins), size_of(world, a, b),
+        slow_speed(world),
+    )  # fmt: skip
+    return answer(world, begins, when, hit)
+
+
+@part
+def touch_balls(world, i, j):
+    """Where two balls touch."""
+    a, b = in_order(world, i, j)
+    here, there = vector(13), vector(13)
+    state_at(world, a, header(world).time, here)
+    state_at(world, b, header(world).time, there)
+    ra, rb = bodies(world)[a].size, bodies(world)[b].size
+    dx, dy, dz = here[0] - there[0], here[1] - there[1], here[2] - there[2]
+    distance = np.sqrt(dx * dx + dy * dy + dz * dz)
+    gap = distance - ra - rb
+    if gap > CONTACT_GAP * max(ra, rb):
+        return 0
+    nx, ny, nz = (dx / distance, dy / distance, dz / distance) if distance > 0.0 else (0.0, 0.0, 1.0)
+    middle = rb + 0.5 * gap
+    add_contact(
+        world, a, b, pair_row(world, a, b), -1, there[0] + middle * nx, there[1] + middle * ny,
+        there[2] + middle * nz, nx, ny, nz, gap, POINT, POINT, 0, 0, ra, rb,
+    )  # fmt: skip
+    return 1
+
+
+# -- hulls and cylinders -----------------------------------------------------------------------------------
+
+
+@part
+def search_hulls(world, i, j):
+    """When two hulls meet next; where contacts hold them together, elsewhere."""
+    a, b = in_order(world, i, j)
+    row = inside_row(world, a, b)
+    count = 0
+    c = pairs(world)[row].contact if row >= 0 else -1
+    while c >= 0:
+        count += contacts(world)[c].mode != OPEN
+        c = contacts(world)[c].next
+    begins = max(header(world).span, max(motions(world)[a].start, motions(world)[b].start))
+    first, second = piece_of(world, a), piece_of(world, b)
+    first = piece_of(world, a)  # the table may have moved for the second
+    m, n = motions(world)[a], motions(world)[b]
+    shape, other, size, slow = shape_of(world, a), shape_of(world, b), size_of(world, a, b), slow_speed(world)
+    if count == 0:
+        here, there = evaluate_piece(first, begins - m.start), evaluate_piece(second, begins - n.start)
+        _, gap = pair_separation(shape, here, other, there, size)
+        if gap <= CONTACT_GAP * size:  # one axis alone would creep along them
+            place, normal, _, feature, index, _, _ = pair_contacts(
+                shape, here, other, there, size, CONTACT_GAP * size
+            )
+            if normal.shape[0] > 0:
+                when, hit = held_impact(
+                    shape, first, bounds_of(world, a), begins - m.start, other, second, bounds_of(world, b),
+                    begins - n.start, min(m.end, n.end) - begins, feature, index, place, normal, False, size, slow,
+                )  # fmt: skip
+                if hit != 2:
+                    return answer(world, begins, when, hit)
+                header(world).span = begins + when
+        return search_apart(world, a, b)
+    feature, index = np.empty((count, 2), np.int64), np.empty((count, 2), np.int64)
+    place, normal = np.empty((count, 3)), np.empty((count, 3))
+    k, c = 0, pairs(world)[row].contact
+    while c >= 0:
+        contact = contacts(world)[c]
+        if contact.mode != OPEN:
+            for side in range(2):
+                feature[k, side], index[k, side] = contact.feature[side], contact.index[side]
+            for axis in range(3):
+                place[k, axis], normal[k, axis] = contact.point[axis], contact.normal[axis]
+            k += 1
+        c = contact.next
+    begins = max(m.start, n.start)
+    when, hit = held_impact(
+        shape, first, bounds_of(world, a), begins - m.start, other, second, bounds_of(world, b), begins - n.start,
+        min(m.end, n.end) - begins, feature, index, place, normal, True, size, slow,
+    )  # fmt: skip
+    return answer(world, begins, when, hit)
+
+
+@part
+def search_rounds(world, i, j):
+    """When two convex bodies, one of them a cylinder, meet next; what lasting contact holds is held as a whole."""
+    a, b = in_order(world, i, j)
+    return 0 if held(world, a, b) else search_apart(world, a, b)
+
+
+@part
+def touch_hulls(world, i, j):
+    """Where two convex bodies touch."""
+    a, b = in_order(world, i, j)
+    here, there = vector(13), vector(13)
+    state_at(world, a, header(world).time, here)
+    state_at(world, b, header(world).time, there)
+    size = size_of(world, a, b)
+    shape, other = shape_of(world, a), shape_of(world, b)
+    point, normal, gap, feature, index, along, radius = pair_contacts(
+        shape, here, other, there, size, CONTACT_GAP * size
+    )
+    count = gap.size
+    if count == 0:
+        return 0
+    pair = pair_row(world, a, b)
+    add_contacts(world, a, b, pair, point, normal, gap, feature, index, along, radius)
+    return count
+
+
+# -- gaps, that sensors ask for ------------------------------------------------------------------------------
+
+
+@part
+def gap_on_plane(world, i, j):
+    """Let ``header.span`` be the gap [m] of a body over a half-space now."""
+    w = header(world)
+    a, plane = in_order(world, i, j)
+    b, state = bodies(world)[plane], vector(13)
+    state_at(world, a, w.time, state)
+    w.span = half_space_gap(shape_of(world, a), state, b.normal, b.offset)
+    return 0
+
+
+@part
+def gap_of_hulls(world, i, j):
+    """Let ``header.span`` be the gap [m] of two convex bodies now."""
+    w = header(world)
+    here, there = vector(13), vector(13)
+    state_at(world, i, w.time, here)
+    state_at(world, j, w.time, there)
+    _, w.span = pair_separation(shape_of(world, i), here, shape_of(world, j), there, size_of(world, i, j))
+    return 0

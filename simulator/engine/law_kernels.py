@@ -1,0 +1,169 @@
+"""Impact laws as the loop calls them: each reads the event's problem and leaves impulses in its contacts.
+
+A law returns RESOLVED, a code of its own that `laws.py` turns into its status and message, or NEEDS_PYTHON where
+its class has to resolve the event: what it does beyond these kernels is seldom needed. What happened on the way
+goes into the table of stages.
+"""
+
+import numpy as np
+
+from ...compiled import kernel, part
+from ...impact_laws.reflection_kernels import FEASIBLE, IMMOVABLE, TOO_MANY, reflect
+from ...impact_laws.relaxation_kernels import relax_and_judge
+from ...impact_laws.stronge_kernels import RECORD_FULL, RESTITUTION_ENDS, resolve_contacts
+from ...impact_laws.tolerances import APPROACH
+from ..kernels import matrix, vector, wholes, zeros
+from .shapes_kernels import float_numbers
+from .strike_kernels import problem_matrix, problem_part
+from .tables_kernels import NUMBER, STAGE, contacts, found, header, reserve, stages
+
+RESOLVED, NEEDS_PYTHON = 0, -1
+MOST_STAGES = 8192
+FEW_SWEEPS = 25  # as in the class
+_STAGES = NUMBER["stages"]
+
+
+@kernel()
+def approach_threshold(u, scale, dim):
+    """Measure u_n / scale below which a contact approaches, as `ImpactProblem.approach_threshold`."""
+    largest = 0.0
+    for k in range(scale.size):
+        largest = max(largest, abs(u[dim * k] / scale[k]))
+    return -APPROACH * largest
+
+
+@kernel()
+def set_impulses(world, impulse):
+    """Let the contacts that were found have these impulses (n,)."""
+    w, table = header(world), contacts(world)
+    for k in range(w.found_count):
+        c = table[found(world)[k]]
+        for i in range(3):
+            c.impulse[i] = impulse[w.dim * k + i] if i < w.dim else 0.0
+
+
+@kernel()
+def in_turn(count):
+    """The contacts in turn."""
+    order = wholes(count)
+    for k in range(count):
+        order[k] = k
+    return order
+
+
+@part
+def law_stronge(world, i, j):
+    """`StrongeCoulomb`: contacts one after the other, each along its normal impulse. Stages as `resolve_contacts`
+    records them."""
+    w = header(world)
+    count, dim = w.found_count, w.dim
+    W, before = problem_matrix(world), problem_part(world, 0)
+    friction, restitution, scale = problem_part(world, 1), problem_part(world, 2), problem_part(world, 3)
+    u = vector(dim * count)
+    room = 64
+    while True:
+        reserve(world, _STAGES, room)
+        for k in range(dim * count):
+            u[k] = before[k]
+        status, rows, w.law_steps = resolve_contacts(
+            W, u, friction, restitution, scale, approach_threshold(u, scale, dim), w.law_order if count > 1 else 0,
+            in_turn(count), 1, dim, w.law_limit if count > 1 else 1, stages(world),
+        )  # fmt: skip
+        if status != RECORD_FULL:
+            break
+        room = 4 * stages(world).shape[0]
+        if room > MOST_STAGES:
+            return NEEDS_PYTHON
+    impulse = zeros(dim * count)
+    record = stages(world)
+    for k in range(rows):
+        if k + 1 == rows or record[k, 1] == RESTITUTION_ENDS:
+            for e in range(dim):
+                impulse[dim * int(record[k, 0]) + e] += record[k, 2 + e]
+    w.stages_count, w.stage_width = rows, STAGE
+    set_impulses(world, impulse)
+    return status
+
+
+@part
+def law_reflection(world, i, j):
+    """`SequentialReflection` of contacts without loss, or of one alone. Stages: the contacts reflected."""
+    w = header(world)
+    count, dim = w.found_count, w.dim
+    W, u = problem_matrix(world), problem_part(world, 0)
+    restitution, scale = problem_part(world, 2), problem_part(world, 3)
+    if count == 1 and restitution[0] < 1.0:
+        return reflect_with_loss(world, W[0, 0], u[0], restitution[0], scale[0])
+    for k in range(count):
+        if restitution[k] < 1.0:
+            return NEEDS_PYTHON
+    N, after, before, impulse = matrix(count, count), vector(count), vector(count), zeros(dim * count)
+    for k in range(count):
+        after[k] = before[k] = u[dim * k]
+        for q in range(count):
+            N[k, q] = W[dim * k, dim * q]
+    sequence = wholes(min(w.law_limit, MOST_STAGES if count > 1 else 2))
+    made, ended = reflect(
+        N, after, scale, approach_threshold(u, scale, dim), w.law_order, in_turn(count), 1, sequence
+    )
+    if ended == TOO_MANY and sequence.size < w.law_limit:
+        return NEEDS_PYTHON
+    reserve(world, _STAGES, made)
+    numbers = float_numbers(w.stages, 0, made)
+    for k in range(made):  # impulses as `SequentialReflection` sums them
+        contact = sequence[k]
+        numbers[k] = contact
+        approach = before[contact]
+        step = -2.0 * approach / N[contact, contact]
+        impulse[dim * contact] += step
+        for q in range(count):
+            before[q] += step * N[contact, q]
+        before[contact] = -approach
+    w.stages_count, w.stage_width = made, 1
+    set_impulses(world, impulse)
+    return RESOLVED if ended == FEASIBLE else ended
+
+
+@kernel()
+def reflect_with_loss(world, N, u, e, scale):
+    """One contact that loses energy: between its plastic and its elastic impact."""
+    w = header(world)
+    impulse = zeros(w.dim)
+    if u / scale < -APPROACH * abs(u / scale):
+        if not N > 0.0:
+            return IMMOVABLE
+        plastic, elastic = -u / N, -2.0 * u / N
+        impulse[0] = plastic + e * (elastic - plastic)
+        if e > 0.0:
+            reserve(world, _STAGES, 1)
+            stages(world)[0, 0] = 0.0
+            w.stages_count = w.stage_width = 1
+    set_impulses(world, impulse)
+    return RESOLVED
+
+
+@part
+def law_dissipation(world, i, j):
+    """`MaximumDissipation`, where few sweeps of relaxation find it. One stage: residual, sweeps."""
+    w = header(world)
+    count, dim = w.found_count, w.dim
+    u = problem_part(world, 0)
+    impulse = zeros(dim * count)
+    reserve(world, _STAGES, 1)
+    w.stages_count, w.stage_width = 1, 2
+    numbers = float_numbers(w.stages, 0, 2)
+    numbers[0] = numbers[1] = 0.0
+    least = np.inf
+    for k in range(count):
+        least = min(least, u[dim * k])
+    if least <= 0.0:
+        sweeps, residual = relax_and_judge(
+            problem_matrix(world), u, problem_part(world, 1), w.law_order, dim, min(FEW_SWEEPS, w.law_limit),
+            w.law_accuracy, impulse,
+        )  # fmt: skip
+        if not residual <= w.law_accuracy:
+            w.stages_count = 0
+            return NEEDS_PYTHON
+        numbers[0], numbers[1] = residual, sweeps
+    set_impulses(world, impulse)
+    return RESOLVED

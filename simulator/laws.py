@@ -1,0 +1,166 @@
+"""Impact laws as a run uses them: compiled where they are ours, else in Python; and their outcomes from records."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..compiled import Part
+from ..impact_laws import (
+    ImpactLaw,
+    ImpactOutcome,
+    ImpactProblem,
+    ImpactStatus,
+    MaximumDissipation,
+    SequentialReflection,
+    StrongeCoulomb,
+)
+from ..impact_laws.maximum_dissipation import RULES
+from ..impact_laws.outcome_kernels import APPROACHES
+from ..impact_laws.reflection_kernels import FEASIBLE, IMMOVABLE, TOO_MANY
+from ..impact_laws.sequential_reflection import ORDERS
+from .articulation import allowed_inverse
+from .engine import law_kernels
+from .engine.strike_kernels import VERDICT
+from .engine.tables_kernels import STAGE
+from .state import Array
+from .world import World
+
+UNRESOLVED = 50
+"""Code of an event that a law in Python did not resolve."""
+_COMPILED_ORDERS = ("most_approaching", "least_approaching", "cyclic")
+
+
+def compiled_law(law: ImpactLaw) -> Part | None:
+    """The part that resolves events as this law does, None where only Python knows it."""
+    if type(law) is StrongeCoulomb and law.order in _COMPILED_ORDERS:
+        return law_kernels.law_stronge
+    if type(law) is SequentialReflection and law.order in _COMPILED_ORDERS:
+        return law_kernels.law_reflection
+    return law_kernels.law_dissipation if type(law) is MaximumDissipation else None
+
+
+def set_parameters(world: World, law: ImpactLaw) -> None:
+    """Let a world know the parameters of a law that is compiled."""
+    header = world.header
+    if isinstance(law, StrongeCoulomb | SequentialReflection):
+        header["law_order"] = ORDERS[str(law.order)]
+        header["law_limit"] = law.max_impacts if isinstance(law, StrongeCoulomb) else law.max_reflections
+    elif isinstance(law, MaximumDissipation):
+        header["law_order"], header["law_limit"] = RULES[law.friction_rule], law.max_sweeps
+        header["law_accuracy"] = law.tolerance
+
+
+def problem_of(world: World) -> ImpactProblem:
+    """The problem about which a world asks."""
+    header = world.header
+    bodies, count, dim = int(header["m"]), int(header["found_count"]), int(header["dim"])
+    ends, rows = world.table("local_ends", count), world.table("local_jacobian", count)
+    jacobian = np.zeros((dim * count, 6 * bodies))
+    for contact, side in zip(*np.nonzero(ends >= 0), strict=True):
+        body = ends[contact, side]
+        jacobian[dim * contact : dim * (contact + 1), 6 * body : 6 * body + 6] += rows[contact, side, :dim]
+    state, turn = world.table("local_state", bodies), world.table("local_turn", bodies)
+    velocity = np.concatenate([state[:, 7:10], np.einsum("kij,kj->ki", turn, state[:, 10:13])], axis=1)
+    inverse_mass = np.zeros((6 * bodies, 6 * bodies))
+    for body, block in enumerate(world.table("local_mobility", bodies)):
+        inverse_mass[6 * body : 6 * body + 6, 6 * body : 6 * body + 6] = block
+    held = int(header["nj"])
+    if held:
+        joined = np.zeros((held, 6 * bodies))
+        sides = world.table("joint_ends", held)
+        for row, side in zip(*np.nonzero(sides >= 0), strict=True):
+            body = sides[row, side]
+            joined[row, 6 * body : 6 * body + 6] += world.table("joint_jacobian", held)[row, side]
+        inverse_mass = allowed_inverse(inverse_mass, joined)
+    contacts = world.contacts[world.found]
+    return ImpactProblem.from_generalized(
+        None,
+        jacobian,
+        velocity.ravel(),
+        friction=contacts["friction"],
+        restitution=contacts["restitution"],
+        dim=dim,
+        inverse_mass=inverse_mass,
+    )
+
+
+def answer(world: World, outcome: ImpactOutcome) -> bytes:
+    """Let a world that asks have an outcome; what its event is to say of it, as text."""
+    header = world.header
+    count, dim = int(header["found_count"]), int(header["dim"])
+    impulse = np.zeros((count, 3))
+    impulse[:, :dim] = outcome.impulse.reshape(count, dim)
+    world.contacts["impulse"][world.found] = impulse
+    header["law_code"] = 0 if outcome.resolved else UNRESOLVED
+    stages = outcome.path.impulse[1:]
+    world.reserve("stages", -(-stages.size // STAGE))
+    world.table("stages", -(-stages.size // STAGE)).reshape(-1)[: stages.size] = stages.ravel()
+    header["stages_count"], header["stage_width"] = stages.shape
+    info = {
+        key: value
+        for key, value in outcome.info.items()
+        if isinstance(value, int | float | str | tuple | list)
+    }
+    words = {
+        "status": outcome.status.value,
+        "message": outcome.message,
+        "labels": outcome.path.labels[1:],
+        "info": info,
+    }
+    text = json.dumps(words, default=lambda number: number.item()).encode()
+    header["text"] = len(text)
+    return text
+
+
+def outcome_of_text(problem: ImpactProblem, stages: Array, text: Mapping[str, Any]) -> ImpactOutcome:
+    """The outcome that a law in Python gave, from its stages (k, dim*nc) and what is noted of it."""
+    status = ImpactStatus[text["status"].upper()]
+    outcome = ImpactOutcome.from_stages(
+        problem, stages, text["labels"], status, text["message"], text["info"]
+    )
+    return outcome if outcome.status is status else replace(outcome, status=status, message=text["message"])
+
+
+def outcome_of_record(
+    law_name: str,
+    problem: ImpactProblem,
+    impulse: Array,
+    stages: Array,
+    code: int,
+    steps: int,
+) -> ImpactOutcome:
+    """The outcome that a compiled law gave, from its impulse (dim*nc,), its record of stages and its code."""
+    ended = 0 if code >= VERDICT else code
+    if law_name == StrongeCoulomb.name:
+        outcome = StrongeCoulomb.outcome_of_record(problem, stages, ended, steps)
+    elif law_name == SequentialReflection.name and ended in (FEASIBLE, TOO_MANY, IMMOVABLE):
+        outcome = SequentialReflection.outcome_of_sequence(
+            problem, stages[:, :1].astype(np.int64).ravel(), ended
+        )
+    elif law_name == MaximumDissipation.name and ended == 0:
+        residual, sweeps = stages[0].tolist()
+        info = {"residual": residual, "sweeps": int(sweeps), "newton_steps": 0}
+        outcome = ImpactOutcome.from_stages(problem, impulse[None], ("simultaneous impact",), info=info)
+    else:
+        raise ValueError(
+            f"law: expected one that is compiled, and a code that it has, got {law_name!r} and {code}"
+        )
+    return _as_it_was(problem, outcome, impulse, code)
+
+
+def _as_it_was(problem: ImpactProblem, outcome: ImpactOutcome, impulse: Array, code: int) -> ImpactOutcome:
+    """An outcome with the impulse, to the last bit, and the verdict that were noted."""
+    status, message = outcome.status, outcome.message
+    if code >= VERDICT:
+        approaches = code - VERDICT == APPROACHES
+        status = ImpactStatus.INACCURATE if approaches else ImpactStatus.ENERGY_GAINED
+        message = "a contact still approaches after the impact" if approaches else "kinetic energy would grow"
+    elif code == 0:
+        status, message = ImpactStatus.RESOLVED, ""
+    if len(outcome.path) > 1:
+        outcome.path.impulse[-1] = impulse
+    velocity = problem.u + problem.W @ impulse
+    return replace(outcome, impulse=impulse, velocity=velocity, status=status, message=message)

@@ -1,0 +1,165 @@
+"""Whether a lasting contact is still where its features are.
+
+The equations of a contact know points, lines and planes without ends. The room of a contact is how far it is from
+where one of its features ends: from the rim of a face, the ends of an edge, or, of what is round, from directions
+of the normal that belong to another feature. Below zero its pair has to be looked at anew.
+"""
+
+import numpy as np
+
+from ...compiled import call, kernel
+from ..engine.contacts_kernels import EDGE, FACE, POINT, RIM
+from ..engine.pairs_kernels import BALL, HULL, MESHES, ROUND, ROUND_MESH, kind_of, size_of
+from ..engine.shapes_kernels import shape_of
+from ..engine.tables_kernels import (
+    bodies,
+    contacts,
+    header,
+    local_contacts,
+    local_ends,
+    local_placed,
+    local_turn,
+    motions,
+)
+from ..kernels import cross, rotation_matrix, turned_back, vector
+from ..tolerances import CONTACT_GAP, STAY
+
+
+@kernel()
+def room_on_face(shape, f, x, y, z):
+    """Distance [m] of a point of a face's plane (body axes) from the nearest side, negative beyond it."""
+    n = shape.normals[f]
+    first, last = shape.face_starts[f], shape.face_starts[f + 1]
+    room = np.inf
+    for k in range(first, last):
+        a = shape.points[shape.face_corners[k]]
+        b = shape.points[shape.face_corners[k + 1 if k + 1 < last else first]]
+        ex, ey, ez = b[0] - a[0], b[1] - a[1], b[2] - a[2]
+        lx, ly, lz = cross(n[0], n[1], n[2], ex, ey, ez)  # into the face
+        length = np.sqrt(lx * lx + ly * ly + lz * lz)
+        room = min(room, (lx * (x - a[0]) + ly * (y - a[1]) + lz * (z - a[2])) / length)
+    return room
+
+
+@kernel()
+def room_on_edge(shape, e, x, y, z, nx, ny, nz, rounded, size, sharp_point):
+    """Distance [m] of a point from the nearest end of an edge (body axes); where what touches it is `rounded`, not
+    more than what its outward normal n leaves to the normals of the faces, times the size."""
+    a, b, d = shape.points[shape.edge_ends[e, 0]], shape.points[shape.edge_ends[e, 1]], shape.edges[e]
+    along = d[0] * (x - a[0]) + d[1] * (y - a[1]) + d[2] * (z - a[2])
+    length = d[0] * (b[0] - a[0]) + d[1] * (b[1] - a[1]) + d[2] * (b[2] - a[2])
+    room = min(along, length - along)
+    if sharp_point:
+        away = 0.0
+        for i in range(3):
+            p = x if i == 0 else (y if i == 1 else z)
+            away += (p - a[i] - along * d[i]) ** 2
+        room = min(room, -np.sqrt(away))
+    if rounded:
+        for side in range(2):
+            f = shape.edge_faces[e, side]
+            if f < 0:
+                continue
+            m, o = shape.normals[f], shape.normals[shape.edge_faces[e, 1 - side]]
+            tx, ty, tz = cross(m[0], m[1], m[2], d[0], d[1], d[2])
+            if tx * o[0] + ty * o[1] + tz * o[2] > 0.0:  # let it point into this face, away from the other
+                tx, ty, tz = -tx, -ty, -tz
+            room = min(room, -size * (nx * tx + ny * ty + nz * tz))
+    return room
+
+
+@kernel()
+def room_at_point(shape, p, nx, ny, nz, size):
+    """What the outward normal at a corner (body axes) leaves to those of the edges there, times the size."""
+    room = np.inf
+    for e in range(shape.edges.shape[0]):
+        sign = 0.0
+        if shape.edge_ends[e, 0] == p:
+            sign = 1.0
+        elif shape.edge_ends[e, 1] == p:
+            sign = -1.0
+        if sign != 0.0:
+            d = shape.edges[e]
+            room = min(room, -sign * size * (nx * d[0] + ny * d[1] + nz * d[2]))
+    return room
+
+
+@kernel()
+def room_of(world, c):
+    """Room [m] of contact c of the island that is open, where it is placed."""
+    o = contacts(world)[local_contacts(world)[c]]
+    if o.pair < 0 or bodies(world)[o.second].level < 0:
+        return np.inf
+    size = size_of(world, o.first, o.second)
+    slack = STAY * CONTACT_GAP * size
+    room = np.inf
+    met = kind_of(world, o.first, o.second)
+    of_meshes = met == MESHES or met == ROUND_MESH
+    place = vector(3)
+    for side in range(2):
+        body = o.first if side == 0 else o.second
+        kind = bodies(world)[body].shape_class
+        feature, number = o.feature[side], o.index[side]
+        if of_meshes and kind != ROUND:
+            room = min(room, room_on_mesh(world, c, side))
+            continue
+        if kind != HULL and kind != BALL:
+            continue
+        if number < 0 or (feature == POINT and o.radius[0] + o.radius[1] == 0.0):
+            continue
+        shape = shape_of(world, body)
+        if shape.points.shape[0] == 1:
+            continue
+        nx, ny, nz = outward_place(world, c, side, shape.radius, place)
+        x, y, z = place[0], place[1], place[2]
+        rounded = o.radius[0] + o.radius[1] > 0.0
+        if feature == FACE:
+            room = min(room, room_on_face(shape, number, x, y, z))
+        elif feature == EDGE:
+            sharp_point = not rounded and o.feature[1 - side] == POINT
+            room = min(room, room_on_edge(shape, number, x, y, z, nx, ny, nz, rounded, size, sharp_point))
+        elif feature == POINT and rounded:
+            room = min(room, room_at_point(shape, number, nx, ny, nz, size))
+    return room + slack
+
+
+@kernel()
+def outward_place(world, c, side, radius, place):
+    """Fill place (3,) with where contact c is on the features of a side, `radius` below its surface, and return the
+    outward normal there; both in the axes of its body."""
+    o, row = contacts(world)[local_contacts(world)[c]], local_placed(world)[c]
+    k, sign = local_ends(world)[c, side], 1.0 if side == 0 else -1.0
+    nx, ny, nz = -sign * row[0], -sign * row[1], -sign * row[2]
+    for i in range(3):
+        place[i] = row[9 + 3 * side + i] - radius * (nx if i == 0 else (ny if i == 1 else nz))
+    if k >= 0:
+        x, y, z = turned_back(local_turn(world)[k], place[0], place[1], place[2])
+        nx, ny, nz = turned_back(local_turn(world)[k], nx, ny, nz)
+    else:
+        x, y, z, nx, ny, nz = into_fixed(world, o.first if side == 0 else o.second, place, nx, ny, nz)
+    place[0], place[1], place[2] = x, y, z
+    return nx, ny, nz
+
+
+@kernel()
+def room_on_mesh(world, c, side):
+    """Room [m] of contact c on the features of triangles of one side; Python looks it up."""
+    w, o = header(world), contacts(world)[local_contacts(world)[c]]
+    place = vector(3)
+    nx, ny, nz = outward_place(world, c, side, o.radius[side] if o.feature[side] != RIM else 0.0, place)
+    w.asked_normal[0], w.asked_normal[1], w.asked_normal[2] = nx, ny, nz
+    for i in range(3):
+        w.asked_place[i] = place[i]
+    call(w.room_part, world, c, side)
+    return w.room
+
+
+@kernel()
+def into_fixed(world, body, place, nx, ny, nz):
+    """A place (from the world's origin) and a direction in the axes of a body that does not move."""
+    state = motions(world)[body].state
+    R = rotation_matrix(state[3:7])
+    dx, dy, dz = place[0] - state[0], place[1] - state[1], place[2] - state[2]
+    x, y, z = turned_back(R, dx, dy, dz)
+    nx, ny, nz = turned_back(R, nx, ny, nz)
+    return x, y, z, nx, ny, nz

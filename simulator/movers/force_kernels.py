@@ -1,0 +1,604 @@
+"""The force problem of bodies that touch or are joined: accelerations, and forces in the friction cones.
+
+Wanted are accelerations a of m bodies and forces p of the contacts such that, with u = J a + b,
+
+    M (a - a_f) = sum of J^T p,   p_n >= 0, u_n >= 0, one of them zero,   |p_t| <= mu p_n,
+    p_t = -mu p_n u_t / |u_t| where u_t is not zero;   of joints J a + b = 0, with any force.
+
+The same problem is that of a contact mode (u: accelerations), and of an implicit step (b holds velocities over the
+step, so that u is the velocity after it over the step). A contact that already slides so fast that nothing stops it
+within the step is a *slider*: its friction has a known direction d, p_t = -mu p_n d.
+
+Method. The cone conditions say p = projection of z onto the cone, z = q - r (u + mu |u_t| n), for q = p and any r >
+0 (De Saxce's form, in which the rule of Coulomb is a complementarity of a cone and its dual). For a given q they
+leave 6 m equations in a, M (a - a_f) = J^T proj(z(a)), whose matrix has the blocks of the bodies that touch:
+Newton's method solves these, however many contacts there are, and q becomes proj(z) (proximal points: of redundant
+forces those near the first q come out). Where Newton's method does not reduce the residual, mu |u_t| and the normal
+forces of sliders are kept from the round before: the rest is a convex minimisation, for which it always ends. In
+contact space the same problems cost 4 to 20 times as much, and block Gauss-Seidel needs thousands of sweeps for
+eight boxes.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...compiled import kernel
+from ..kernels import matrix, vector, wholes, zeros
+from .blocks_kernels import factorise, solve_factors
+
+Floats = NDArray[np.float64]
+Wholes = NDArray[np.int64]
+
+APART, SLIPS, STICKS = 0, 1, 2
+"""Where z is: in the polar cone, outside both, in the cone."""
+
+FIRM, SOFT, FIRMEST = 1e3, 10.0, 1e4  # r, times the mean stiffness of a contact
+ROUNDS, NEWTON_STEPS, HALVINGS = 60, 30, 12
+
+
+class Problem(NamedTuple):
+    """Force problem of m bodies, nc contacts and nj rows of joints.
+
+    mass, mobility (m, 6, 6): M and its inverse, world axes; free (m, 6): accelerations without contacts and joints
+    ends (nc, 2): the bodies of a contact, -1: fixed; jacobian (nc, 2, 3, 6); rate (nc, 3): b; friction (nc,);
+    slider (nc,): whether it is one, direction (nc, 2): then of its slip; stiffness (nc,): 1 / mean mobility
+    joint_ends (nj, 2), joint_jacobian (nj, 2, 6), joint_rate (nj,), joint_stiffness (nj,)
+    order, degree, later, place: see `elimination`; diagonal (m, 6, 6), off (blocks, 6, 6): factors
+    """
+
+    mass: Floats
+    mobility: Floats
+    free: Floats
+    ends: Wholes
+    jacobian: Floats
+    rate: Floats
+    friction: Floats
+    slider: Wholes
+    direction: Floats
+    stiffness: Floats
+    joint_ends: Wholes
+    joint_jacobian: Floats
+    joint_rate: Floats
+    joint_stiffness: Floats
+    order: Wholes
+    degree: Wholes
+    later: Wholes
+    place: Wholes
+    diagonal: Floats
+    off: Floats
+
+
+@kernel()
+def stiffnesses(s):
+    """Fill the stiffness of contacts and rows of joints: the inverse of their mean mobility."""
+    for c in range(s.ends.shape[0]):
+        total = 0.0
+        for side in range(2):
+            k = s.ends[c, side]
+            if k >= 0:
+                for e in range(3):
+                    for i in range(6):
+                        for j in range(6):
+                            total += (
+                                s.jacobian[c, side, e, i] * s.mobility[k, i, j] * s.jacobian[c, side, e, j]
+                            )
+        s.stiffness[c] = 3.0 / total if total > 0.0 else 0.0
+    for c in range(s.joint_ends.shape[0]):
+        total = 0.0
+        for side in range(2):
+            k = s.joint_ends[c, side]
+            if k >= 0:
+                for i in range(6):
+                    for j in range(6):
+                        total += (
+                            s.joint_jacobian[c, side, i] * s.mobility[k, i, j] * s.joint_jacobian[c, side, j]
+                        )
+        s.joint_stiffness[c] = 1.0 / total if total > 0.0 else 0.0
+
+
+@kernel()
+def contact_rates(s, a, u):
+    """Fill u (nc, 3) with J a + b of the contacts."""
+    for c in range(s.ends.shape[0]):
+        for e in range(3):
+            u[c, e] = s.rate[c, e]
+        for side in range(2):
+            k = s.ends[c, side]
+            if k >= 0:
+                J = s.jacobian[c, side]
+                for e in range(3):
+                    u[c, e] += (
+                        J[e, 0] * a[k, 0] + J[e, 1] * a[k, 1] + J[e, 2] * a[k, 2]
+                        + J[e, 3] * a[k, 3] + J[e, 4] * a[k, 4] + J[e, 5] * a[k, 5]
+                    )  # fmt: skip
+
+
+@kernel()
+def joint_rates(s, a, u):
+    """Fill u (nj,) with J a + b of the joints."""
+    for c in range(s.joint_ends.shape[0]):
+        total = s.joint_rate[c]
+        for side in range(2):
+            k = s.joint_ends[c, side]
+            if k >= 0:
+                for i in range(6):
+                    total += s.joint_jacobian[c, side, i] * a[k, i]
+        u[c] = total
+
+
+@kernel()
+def add_forces(s, p, q, sign, out):
+    """Add to out (m, 6) the generalized forces, times a sign, of contact forces p (nc, 3) and joint forces q
+    (nj,)."""
+    for c in range(s.ends.shape[0]):
+        if p[c, 0] == 0.0 and p[c, 1] == 0.0 and p[c, 2] == 0.0:
+            continue
+        for side in range(2):
+            k = s.ends[c, side]
+            if k >= 0:
+                J = s.jacobian[c, side]
+                for i in range(6):
+                    out[k, i] += sign * (J[0, i] * p[c, 0] + J[1, i] * p[c, 1] + J[2, i] * p[c, 2])
+    for c in range(s.joint_ends.shape[0]):
+        for side in range(2):
+            k = s.joint_ends[c, side]
+            if k >= 0:
+                for i in range(6):
+                    out[k, i] += sign * s.joint_jacobian[c, side, i] * q[c]
+
+
+@kernel()
+def project(n, x, y, mu, out):
+    """Fill out (3,) with the projection of (n, x, y) onto the friction cone; where it was."""
+    tangential = np.sqrt(x * x + y * y)
+    if tangential <= mu * n:
+        out[0], out[1], out[2] = n, x, y
+        return STICKS
+    if mu * tangential <= -n or (mu == 0.0 and n <= 0.0):
+        out[0] = out[1] = out[2] = 0.0
+        return APART
+    height = (n + mu * tangential) / (1.0 + mu * mu)
+    out[0] = height
+    out[1] = mu * height * x / tangential
+    out[2] = mu * height * y / tangential
+    return SLIPS
+
+
+@kernel()
+def respond(s, r, q, u, slip, lag, whole, p, where):
+    """Fill p (nc, 3) with the projections for forces q (nc, 3) at rates u, and where (nc,) they fell.
+
+    slip (nc,): mu |u_t|, and lag (nc,): normal forces of sliders, of the round before; taken unless `whole`.
+    """
+    for c in range(s.ends.shape[0]):
+        mu, stiff = s.friction[c], r * s.stiffness[c]
+        if s.slider[c]:
+            normal = max(0.0, q[c, 0] - stiff * u[c, 0])
+            drag = mu * (normal if whole else lag[c])
+            p[c, 0], p[c, 1], p[c, 2] = normal, -drag * s.direction[c, 0], -drag * s.direction[c, 1]
+            where[c] = SLIPS if normal > 0.0 else APART
+            continue
+        more = mu * np.sqrt(u[c, 1] ** 2 + u[c, 2] ** 2) if whole else slip[c]
+        where[c] = project(
+            q[c, 0] - stiff * (u[c, 0] + more), q[c, 1] - stiff * u[c, 1], q[c, 2] - stiff * u[c, 2], mu, p[c]
+        )
+
+
+@kernel()
+def residual_forces(s, a, p, joint, out):
+    """Fill out (m, 6) with M (a - a_f) - J^T p; its square in the metric of the mobility."""
+    for k in range(a.shape[0]):
+        for i in range(6):
+            total = 0.0
+            for j in range(6):
+                total += s.mass[k, i, j] * (a[k, j] - s.free[k, j])
+            out[k, i] = total
+    add_forces(s, p, joint, -1.0, out)
+    square = 0.0
+    for k in range(a.shape[0]):
+        for i in range(6):
+            total = 0.0
+            for j in range(6):
+                total += s.mobility[k, i, j] * out[k, j]
+            square += total * out[k, i]
+    return square
+
+
+@kernel()
+def add_block(s, i, j, first, second, D):
+    """Add first^T D second (each (3, 6), D (3, 3)) to the block of bodies i and j."""
+    X = s.diagonal[i] if i == j else s.off[s.place[i, j]]
+    for q in range(6):
+        x = D[0, 0] * second[0, q] + D[0, 1] * second[1, q] + D[0, 2] * second[2, q]
+        y = D[1, 0] * second[0, q] + D[1, 1] * second[1, q] + D[1, 2] * second[2, q]
+        z = D[2, 0] * second[0, q] + D[2, 1] * second[1, q] + D[2, 2] * second[2, q]
+        for i_ in range(6):
+            X[i_, q] += first[0, i_] * x + first[1, i_] * y + first[2, i_] * z
+
+
+@kernel()
+def clear_blocks(s):
+    """Let the matrix be M."""
+    for k in range(s.mass.shape[0]):
+        for i in range(6):
+            for j in range(6):
+                s.diagonal[k, i, j] = s.mass[k, i, j]
+    for k in range(s.off.shape[0]):
+        for i in range(6):
+            for j in range(6):
+                s.off[k, i, j] = 0.0
+
+
+@kernel()
+def add_joints(s, r):
+    """Add what joints stiffen to the matrix."""
+    for c in range(s.joint_ends.shape[0]):
+        stiff = r * s.joint_stiffness[c]
+        for side in range(2):
+            i = s.joint_ends[c, side]
+            for end in range(2):
+                j = s.joint_ends[c, end]
+                if i >= 0 and j >= 0:
+                    X = s.diagonal[i] if i == j else s.off[s.place[i, j]]
+                    for p in range(6):
+                        for q in range(6):
+                            X[p, q] += stiff * s.joint_jacobian[c, side, p] * s.joint_jacobian[c, end, q]
+
+
+@kernel()
+def newton_matrix(s, r, q, u, p, where, whole):
+    """Factorise the derivative of `residual_forces` by a."""
+    clear_blocks(s)
+    add_joints(s, r)
+    D = matrix(3, 3)
+    for c in range(s.ends.shape[0]):
+        if where[c] == APART:
+            continue
+        stiff, mu = r * s.stiffness[c], s.friction[c]
+        for i in range(3):
+            for j in range(3):
+                D[i, j] = stiff if i == j else 0.0
+        if s.slider[c]:
+            D[1, 1] = D[2, 2] = 0.0
+            if whole:
+                D[1, 0], D[2, 0] = -mu * stiff * s.direction[c, 0], -mu * stiff * s.direction[c, 1]
+        elif where[c] == SLIPS:
+            x, y = q[c, 1] - stiff * u[c, 1], q[c, 2] - stiff * u[c, 2]
+            length = np.sqrt(x * x + y * y)
+            x, y = x / length, y / length
+            share, turn = stiff / (1.0 + mu * mu), stiff * mu * p[c, 0] / length
+            D[0, 0] = share
+            D[0, 1] = D[1, 0] = share * mu * x
+            D[0, 2] = D[2, 0] = share * mu * y
+            D[1, 1] = share * mu * mu * x * x + turn * (1.0 - x * x)
+            D[2, 2] = share * mu * mu * y * y + turn * (1.0 - y * y)
+            D[1, 2] = D[2, 1] = (share * mu * mu - turn) * x * y
+        if whole and not s.slider[c]:
+            speed = np.sqrt(u[c, 1] ** 2 + u[c, 2] ** 2)
+            if speed > 0.0:
+                x, y = mu * u[c, 1] / speed, mu * u[c, 2] / speed
+                for i in range(3):
+                    D[i, 1] += D[i, 0] * x
+                    D[i, 2] += D[i, 0] * y
+        for side in range(2):
+            i = s.ends[c, side]
+            for end in range(2):
+                j = s.ends[c, end]
+                if i >= 0 and j >= 0:
+                    add_block(s, i, j, s.jacobian[c, side], s.jacobian[c, end], D)
+    factorise(s.mass.shape[0], s.order, s.degree, s.later, s.place, s.diagonal, s.off)
+
+
+@kernel()
+def natural_residual(s, u, p, joint_rate, scratch):
+    """Largest violation of the conditions [of u]: |p - proj(p - (u + mu |u_t| n) / stiffness)| times the
+    mobility."""
+    worst = 0.0
+    for c in range(s.ends.shape[0]):
+        k, mu = s.stiffness[c], s.friction[c]
+        if k == 0.0:
+            continue
+        if s.slider[c]:
+            worst = max(worst, abs(p[c, 0] - max(0.0, p[c, 0] - k * u[c, 0])) / k)
+            continue
+        more = mu * np.sqrt(u[c, 1] ** 2 + u[c, 2] ** 2)
+        project(p[c, 0] - k * (u[c, 0] + more), p[c, 1] - k * u[c, 1], p[c, 2] - k * u[c, 2], mu, scratch)
+        for e in range(3):
+            worst = max(worst, abs(scratch[e] - p[c, e]) / k)
+    for c in range(s.joint_ends.shape[0]):
+        worst = max(worst, abs(joint_rate[c]))
+    return worst
+
+
+@kernel()
+def solve_forces(s, p, joint, a, warm, tolerance):
+    """Solve the force problem from forces p (nc, 3) and joint (nj,), which become the solution, as a (m, 6) does.
+
+    `tolerance`: of the natural residual [of u]. Returns the residual reached and how many factorisations were made.
+    """
+    m, nc, nj = s.mass.shape[0], s.ends.shape[0], s.joint_ends.shape[0]
+    u, trial_u, q, trial_p = matrix(nc, 3), matrix(nc, 3), matrix(nc, 3), matrix(nc, 3)
+    jq, ju, jp = vector(nj), vector(nj), vector(nj)
+    F, step, trial = matrix(m, 6), matrix(m, 6), matrix(m, 6)
+    where = wholes(nc)
+    slip, lag, scratch = vector(nc), vector(nc), vector(3)
+    start_a = matrix(m, 6)
+    # accelerations that belong to the forces at the start
+    for k in range(m):
+        for i in range(6):
+            F[k, i] = 0.0
+    add_forces(s, p, joint, 1.0, F)
+    for k in range(m):
+        for i in range(6):
+            total = s.free[k, i]
+            for j in range(6):
+                total += s.mobility[k, i, j] * F[k, j]
+            a[k, i] = total
+    contact_rates(s, a, u)
+    for c in range(nc):
+        slip[c] = s.friction[c] * np.sqrt(u[c, 1] ** 2 + u[c, 2] ** 2)
+        lag[c] = p[c, 0]
+    whole, r, convex = warm, (FIRM if warm else SOFT), 0
+    made, best, idle = 0, np.inf, 0
+    residual = np.inf
+    for _ in range(ROUNDS):
+        for c in range(nc):
+            for e in range(3):
+                q[c, e] = p[c, e]
+        for c in range(nj):
+            jq[c] = joint[c]
+        for k in range(m):
+            for i in range(6):
+                start_a[k, i] = a[k, i]
+        contact_rates(s, a, u)
+        joint_rates(s, a, ju)
+        for c in range(nj):
+            jp[c] = jq[c] - r * s.joint_stiffness[c] * ju[c]
+        respond(s, r, q, u, slip, lag, whole, p, where)
+        square = residual_forces(s, a, p, jp, F)
+        enough = 0.01 * tolerance
+        solved = False
+        for _ in range(NEWTON_STEPS):
+            newton_matrix(s, r, q, u, p, where, whole)
+            made += 1
+            for k in range(m):
+                for i in range(6):
+                    step[k, i] = F[k, i]
+            solve_factors(m, s.order, s.degree, s.later, s.place, s.diagonal, s.off, step)
+            share, fell, largest = 1.0, False, 0.0
+            for _ in range(HALVINGS):
+                largest = 0.0
+                for k in range(m):
+                    for i in range(6):
+                        trial[k, i] = a[k, i] - share * step[k, i]
+                contact_rates(s, trial, trial_u)
+                joint_rates(s, trial, ju)
+                for c in range(nc):
+                    for e in range(3):
+                        largest = max(largest, abs(trial_u[c, e] - u[c, e]))
+                for c in range(nj):
+                    jp[c] = jq[c] - r * s.joint_stiffness[c] * ju[c]
+                respond(s, r, q, trial_u, slip, lag, whole, trial_p, where)
+                following = residual_forces(s, trial, trial_p, jp, F)
+                if following < square or largest <= enough:
+                    fell = True
+                    break
+                share *= 0.5
+            if not fell:
+                break
+            for k in range(m):
+                for i in range(6):
+                    a[k, i] = trial[k, i]
+            for c in range(nc):
+                for e in range(3):
+                    u[c, e], p[c, e] = trial_u[c, e], trial_p[c, e]
+            gained = following < 0.25 * square
+            square = following
+            if largest <= enough or (square <= 1e-30 and not gained):
+                solved = True
+                break
+        if whole and not solved:  # start again from convex rounds
+            whole, r, convex = False, SOFT, 3 if convex == 0 else 2 * convex
+            for c in range(nc):
+                for e in range(3):
+                    p[c, e] = q[c, e]
+            for c in range(nj):
+                joint[c] = jq[c]
+            for k in range(m):
+                for i in range(6):
+                    a[k, i] = start_a[k, i]
+            contact_rates(s, a, u)
+        else:
+            for c in range(nj):
+                joint[c] = jp[c]
+            joint_rates(s, a, ju)
+            for c in range(nc):  # friction of sliders follows their normal force
+                if s.slider[c]:
+                    drag = s.friction[c] * p[c, 0]
+                    p[c, 1], p[c, 2] = -drag * s.direction[c, 0], -drag * s.direction[c, 1]
+            residual = natural_residual(s, u, p, ju, scratch)
+            changed = 0.0
+            for c in range(nc):
+                if s.slider[c] and not whole:
+                    changed = max(changed, abs(p[c, 0] - lag[c]) / max(s.stiffness[c], 1e-300))
+            if max(residual, changed) <= tolerance:
+                return residual, made
+            if residual < 0.7 * best:
+                best, idle = residual, 0
+            else:
+                idle += 1
+            r = min(10.0 * r, FIRMEST) if whole else min(3.0 * r, FIRM)
+            if not whole:
+                convex -= 1
+                if convex <= 0:
+                    whole, r, convex = True, FIRM, 1
+        for c in range(nc):
+            slip[c] = s.friction[c] * np.sqrt(u[c, 1] ** 2 + u[c, 2] ** 2)
+            lag[c] = p[c, 0]
+    return residual, made
+
+
+# -- with known modes --------------------------------------------------------------------------------------
+
+OPEN, SLIDING, STICKING, HELD, CARRIED = 0, 1, 2, 3, 4  # as in the table of contacts
+STIFF = 1e4  # r where modes are known, times the mean stiffness of a contact
+REFINEMENTS = 30
+
+
+@kernel()
+def mode_matrix(s, r, mode, direction):
+    """Factorise M + sum of J^T C J: C holds sticking contacts in all directions, others along their normal, with
+    friction against the direction (nc, 2) of those that slide."""
+    clear_blocks(s)
+    add_joints(s, r)
+    D = matrix(3, 3)
+    for c in range(s.ends.shape[0]):
+        if mode[c] == OPEN or mode[c] == CARRIED:
+            continue
+        stiff = r * s.stiffness[c]
+        for i in range(3):
+            for j in range(3):
+                D[i, j] = stiff if i == j and (i == 0 or mode[c] == STICKING) else 0.0
+        if mode[c] == SLIDING:
+            D[1, 0] = -s.friction[c] * stiff * direction[c, 0]
+            D[2, 0] = -s.friction[c] * stiff * direction[c, 1]
+        for side in range(2):
+            i = s.ends[c, side]
+            for end in range(2):
+                j = s.ends[c, end]
+                if i >= 0 and j >= 0:
+                    add_block(s, i, j, s.jacobian[c, side], s.jacobian[c, end], D)
+    factorise(s.mass.shape[0], s.order, s.degree, s.later, s.place, s.diagonal, s.off)
+
+
+@kernel()
+def hold_back(s, r, mode, direction, u, ju, p, joint):
+    """Change forces p (nc, 3) and joint (nj,) by what stiffness does against rates u (nc, 3) and ju (nj,)."""
+    for c in range(s.ends.shape[0]):
+        stiff = r * s.stiffness[c]
+        if mode[c] == OPEN or mode[c] == CARRIED:
+            p[c, 0] = p[c, 1] = p[c, 2] = 0.0
+            continue
+        p[c, 0] -= stiff * u[c, 0]
+        if mode[c] == STICKING:
+            p[c, 1] -= stiff * u[c, 1]
+            p[c, 2] -= stiff * u[c, 2]
+        elif mode[c] == SLIDING:
+            drag = s.friction[c] * p[c, 0]
+            p[c, 1], p[c, 2] = -drag * direction[c, 0], -drag * direction[c, 1]
+        else:
+            p[c, 1] = p[c, 2] = 0.0
+    for c in range(s.joint_ends.shape[0]):
+        joint[c] -= r * s.joint_stiffness[c] * ju[c]
+
+
+@kernel()
+def largest_rate(s, mode, u, ju):
+    """Of the rates that modes and joints hold at zero."""
+    worst = 0.0
+    for c in range(s.ends.shape[0]):
+        if mode[c] != OPEN and mode[c] != CARRIED:
+            worst = max(worst, abs(u[c, 0]))
+        if mode[c] == STICKING:
+            worst = max(worst, abs(u[c, 1]), abs(u[c, 2]))
+    for c in range(s.joint_ends.shape[0]):
+        worst = max(worst, abs(ju[c]))
+    return worst
+
+
+@kernel()
+def solve_mode(s, mode, direction, p, joint, a, fresh, tolerance):
+    """Accelerations a (m, 6) and forces of contacts in known modes, from forces p (nc, 3) and joint (nj,) to which
+    redundant ones stay near. What is left of the rates that are held at zero.
+
+    Augmented Lagrangian: every round solves M (a - a_f) = J^T (p - r u), and p becomes p - r u. Factors that are
+    not `fresh` are those of states nearby: what they leave is solved for again, with fresh ones where that does not
+    help.
+    """
+    if not fresh:
+        left = refine_mode(s, mode, direction, p, joint, a, tolerance)
+        if left <= tolerance:
+            return left
+    mode_matrix(s, STIFF, mode, direction)
+    return refine_mode(s, mode, direction, p, joint, a, tolerance)
+
+
+@kernel()
+def refine_mode(s, mode, direction, p, joint, a, tolerance):
+    """Rounds of `solve_mode` with one matrix, as long as they help."""
+    m, nc, nj = s.mass.shape[0], s.ends.shape[0], s.joint_ends.shape[0]
+    u, trial = matrix(nc, 3), matrix(nc, 3)
+    ju, jtrial = vector(nj), vector(nj)
+    F = matrix(m, 6)
+    before = np.inf
+    contact_rates(s, a, u)
+    joint_rates(s, a, ju)
+    for _ in range(REFINEMENTS):
+        for c in range(nc):
+            for e in range(3):
+                trial[c, e] = p[c, e]
+        for c in range(nj):
+            jtrial[c] = joint[c]
+        hold_back(s, STIFF, mode, direction, u, ju, trial, jtrial)
+        residual_forces(s, a, trial, jtrial, F)
+        solve_factors(m, s.order, s.degree, s.later, s.place, s.diagonal, s.off, F)
+        for k in range(m):
+            for i in range(6):
+                a[k, i] -= F[k, i]
+        contact_rates(s, a, u)
+        joint_rates(s, a, ju)
+        hold_back(s, STIFF, mode, direction, u, ju, p, joint)
+        moved = largest_rate(s, mode, u, ju)
+        if moved <= tolerance or not moved < 0.5 * before:
+            return moved
+        before = moved
+    return before
+
+
+@kernel()
+def respond_joined(s, push, change, fresh):
+    """Fill change (m, 6) with the velocities that generalized impulses push (m, 6) give to bodies that joints hold;
+    `fresh`: factors are to be made anew."""
+    m, nj = s.mass.shape[0], s.joint_ends.shape[0]
+    if fresh:
+        clear_blocks(s)
+        add_joints(s, STIFF)
+        factorise(m, s.order, s.degree, s.later, s.place, s.diagonal, s.off)
+    joint, rate, F = zeros(nj), zeros(nj), matrix(m, 6)
+    for k in range(m):
+        for i in range(6):
+            change[k, i] = 0.0
+    before = np.inf
+    for _ in range(REFINEMENTS):
+        for k in range(m):
+            for i in range(6):
+                total = push[k, i]
+                for j in range(6):
+                    total -= s.mass[k, i, j] * change[k, j]
+                F[k, i] = total
+        for c in range(nj):
+            along = joint[c] - STIFF * s.joint_stiffness[c] * rate[c]
+            for side in range(2):
+                k = s.joint_ends[c, side]
+                if k >= 0:
+                    for i in range(6):
+                        F[k, i] += s.joint_jacobian[c, side, i] * along
+        solve_factors(m, s.order, s.degree, s.later, s.place, s.diagonal, s.off, F)
+        for k in range(m):
+            for i in range(6):
+                change[k, i] += F[k, i]
+        worst = 0.0
+        for c in range(nj):
+            rate[c] = 0.0
+            for side in range(2):
+                k = s.joint_ends[c, side]
+                if k >= 0:
+                    for i in range(6):
+                        rate[c] += s.joint_jacobian[c, side, i] * change[k, i]
+            joint[c] -= STIFF * s.joint_stiffness[c] * rate[c]
+            worst = max(worst, abs(rate[c]))
+        if worst == 0.0 or not worst < 0.5 * before:
+            return
+        before = worst

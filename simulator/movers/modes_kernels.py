@@ -1,0 +1,344 @@
+"""Contact modes: which contacts of an island press, stick, slide or open, found by an implicit step that is taken.
+
+At an instant the question has no good answer: slip of 1e-7 m/s that stops at once, or forces at the edge of their
+cones, give a mode that the next instant contradicts, thousands of times. So the force problem is solved for
+velocities at the end of a *micro-step*: contacts whose slip ends within it stick at its end, exactly. Over the
+micro-step bodies move with constant acceleration, so velocity is continuous, and every choice of a mode gains time.
+It starts at MICRO_STEP of the scene's duration, where its error is rounding, and grows where modes do not last.
+"""
+
+import numpy as np
+
+from ...compiled import kernel
+from ..engine.tables_kernels import (
+    CARRIED,
+    HELD,
+    OPEN,
+    SLIDING,
+    STICKING,
+    bodies,
+    contacts,
+    header,
+    joint_force,
+    joint_rate,
+    joint_speed,
+    joint_value,
+    local_acceleration,
+    local_bodies,
+    local_contacts,
+    local_direction,
+    local_force,
+    local_free,
+    local_friction,
+    local_jacobian,
+    local_mode,
+    local_placed,
+    local_rate,
+    local_slider,
+    local_sliding,
+    local_slow,
+    local_turn,
+)
+from ..kernels import matrix, vector, wholes
+from ..tolerances import (
+    CAN_OPEN,
+    FORCE_ACCURACY,
+    FORCE_SHARE,
+    FORCES_FOUND,
+    MODE_RATE,
+    ON_CONE,
+    REST,
+    REST_PULL,
+    SAME_MOTION,
+    SLOW_SLIP,
+    SURE_SLIP,
+)
+from .force_kernels import contact_rates, solve_forces, solve_mode
+from .system_kernels import free_accelerations, problem, read_forces
+
+NO_FORCES, NOTHING_PRESSES, MOVES, RESTS, CALMS = 0, 1, 2, 3, 4
+"""What comes of a choice of modes; the last: bodies will stand still at the end of the micro-step, or nearly so."""
+
+
+@kernel()
+def pull_of(world):
+    """Largest acceleration [m/s^2] of contacts and bodies without contact forces: what others are compared with."""
+    w, s = header(world), problem(world)
+    largest = 0.0
+    u = matrix(w.nc, 3)
+    contact_rates(s, s.free, u)
+    for c in range(w.nc):
+        largest = max(largest, abs(u[c, 0]), abs(u[c, 1]), abs(u[c, 2]))
+    for k in range(w.m):
+        size = bodies(world)[local_bodies(world)[k]].size
+        for i in range(3):
+            largest = max(largest, abs(s.free[k, i]), size * abs(s.free[k, 3 + i]))
+    return largest
+
+
+@kernel()
+def keep_closed(world, state, speeds, firmly):
+    """Change the velocities (`speeds`), or else the places, of states (m, 13) as little as possible in the kinetic
+    metric, to those that modes and joints hold closed; `firmly`, without a shift of what sticks. The island is
+    placed there."""
+    w, s = header(world), problem(world)
+    rate, placed, mode = local_rate(world), local_placed(world), local_mode(world)
+    free, turn = local_free(world), local_turn(world)
+    held, p, joint, a = wholes(w.nc), matrix(w.nc, 3), vector(w.nj), matrix(w.m, 6)
+    for c in range(w.nc):
+        held[c] = OPEN if mode[c] == OPEN else (STICKING if firmly and mode[c] == STICKING else HELD)
+        for e in range(3):
+            rate[c, e] = placed[c, 15 + e] if speeds else (placed[c, 21] if e == 0 else 0.0)
+            p[c, e] = 0.0
+    for c in range(w.nj):
+        joint_rate(world)[c] = joint_speed(world)[c] if speeds else joint_value(world)[c]
+        joint[c] = 0.0
+    for k in range(w.m):
+        for i in range(6):
+            free[k, i] = a[k, i] = 0.0
+    solve_mode(s, held, s.direction, p, joint, a, True, 0.0)
+    for k in range(w.m):
+        R, y = turn[k], state[k]
+        if speeds:
+            for i in range(3):
+                y[7 + i] += a[k, i]
+                y[10 + i] += R[0, i] * a[k, 3] + R[1, i] * a[k, 4] + R[2, i] * a[k, 5]
+        else:
+            shift(y, a[k])
+
+
+@kernel()
+def shift(y, by):
+    """Shift and turn a packed state (13,) by a small way (6,), world axes."""
+    for i in range(3):
+        y[i] += by[i]
+    p, q, r, s = y[3], y[4], y[5], y[6]
+    x, u, v = 0.5 * by[3], 0.5 * by[4], 0.5 * by[5]
+    y[3], y[4] = p - q * x - r * u - s * v, q + p * x + u * s - v * r
+    y[5], y[6] = r + p * u + v * q - x * s, s + p * v + x * r - u * q
+    norm = np.sqrt(y[3] ** 2 + y[4] ** 2 + y[5] ** 2 + y[6] ** 2)
+    for i in range(3, 7):
+        y[i] /= norm
+
+
+@kernel()
+def fastest(world, state):
+    """Speed of the fastest body point [m/s] of states (m, 13)."""
+    speed = 0.0
+    for k in range(header(world).m):
+        size = bodies(world)[local_bodies(world)[k]].size
+        moving = turning = 0.0
+        for i in range(3):
+            moving += state[k, 7 + i] ** 2
+            turning += state[k, 10 + i] ** 2
+        speed = max(speed, np.sqrt(moving) + size * np.sqrt(turning))
+    return speed
+
+
+@kernel()
+def choose_modes(world, state, span, slipped, closing):
+    """Modes and forces at the end of a micro-step of `span` [s] from states (m, 13), where the island is placed.
+
+    `slipped`: whether a contact has just left its cone; `closing`: whether normal velocities end with the step.
+    Fills the accelerations of the step; what comes of it.
+    """
+    w, s = header(world), problem(world)
+    free_accelerations(world, state)
+    pull = pull_of(world)
+    rate, placed, friction, slider = (
+        local_rate(world),
+        local_placed(world),
+        local_friction(world),
+        local_slider(world),
+    )
+    sliding, mode, slow, direction = (
+        local_sliding(world),
+        local_mode(world),
+        local_slow(world),
+        local_direction(world),
+    )
+    force, a = local_force(world), local_acceleration(world)
+    read_forces(world)
+    warm = False
+    for c in range(w.nc):
+        x, y = placed[c, 16], placed[c, 17]
+        speed = np.sqrt(x * x + y * y)
+        slider[c] = 0
+        if friction[c] > 0.0 and speed > SURE_SLIP * span * pull:
+            slider[c], sliding[c, 0], sliding[c, 1] = 1, x / speed, y / speed
+        else:
+            rate[c, 1] += x / span
+            rate[c, 2] += y / span
+        if closing:
+            rate[c, 0] += placed[c, 15] / span
+        warm = warm or force[c, 0] > 0.0
+        if not force[c, 0] > 0.0:
+            force[c, 0] = force[c, 1] = force[c, 2] = 0.0
+    residual, _ = solve_forces(
+        s, force[: w.nc], joint_force(world)[: w.nj], a[: w.m], warm, FORCE_ACCURACY * pull
+    )
+    if not residual <= FORCES_FOUND * pull:
+        return NO_FORCES
+    speed = fastest(world, state)
+    if speed <= REST * w.speed and w.never_rests == 0 and not closing:
+        largest = 0.0
+        for k in range(w.m):
+            size = bodies(world)[local_bodies(world)[k]].size
+            for i in range(3):
+                largest = max(largest, abs(a[k, i]), size * abs(a[k, 3 + i]))
+        if largest <= REST_PULL * pull:
+            return RESTS
+    u = matrix(w.nc, 3)
+    contact_rates(s, a, u)
+    top = 0.0
+    for c in range(w.nc):
+        top = max(top, force[c, 0])
+    if top == 0.0 and w.ng == 0:
+        return NOTHING_PRESSES
+    for c in range(w.nc):
+        slips = np.sqrt(u[c, 1] ** 2 + u[c, 2] ** 2)
+        mode[c] = OPEN
+        if force[c, 0] > FORCE_SHARE * top:
+            mode[c], slow[c] = STICKING, 0
+            if slider[c]:
+                mode[c], direction[c, 0], direction[c, 1] = SLIDING, sliding[c, 0], sliding[c, 1]
+            elif friction[c] == 0.0:
+                mode[c] = HELD
+            elif slips > MODE_RATE * pull:
+                mode[c], direction[c, 0], direction[c, 1] = SLIDING, u[c, 1] / slips, u[c, 2] / slips
+                slow[c] = 1 if slips * span < SLOW_SLIP * w.speed else 0
+    for c in range(w.nc):
+        if not force[c, 0] > FORCE_SHARE * top and u[c, 0] <= MODE_RATE * pull:
+            if not moves_alone(world, c, force, top):
+                mode[c] = CARRIED
+            elif contacts(world)[local_contacts(world)[c]].opens != 1:
+                mode[c] = HELD
+    loosen(world, s, u, pull, slipped)
+    later = speed_after(world, state, span)
+    return CALMS if later <= REST * w.speed and later < speed and w.never_rests == 0 else MOVES
+
+
+@kernel()
+def can_open(world, row):
+    """Whether a contact (of the table) that presses no more can open while those that press stay closed. The island
+    is shown and placed."""
+    read_forces(world)
+    force, top, which = local_force(world), 0.0, -1
+    for c in range(header(world).nc):
+        top = max(top, force[c, 0])
+        if local_contacts(world)[c] == row:
+            which = c
+    return moves_alone(world, which, force, top)
+
+
+@kernel()
+def moves_alone(world, which, force, top):
+    """Whether a push at a contact opens it while those that press stay closed."""
+    w, s = header(world), problem(world)
+    rate, free, J = local_rate(world), local_free(world), local_jacobian(world)
+    kept_rate, kept_joint, kept_free = matrix(w.nc, 3), vector(w.nj), matrix(w.m, 6)
+    held, p, joint, a = wholes(w.nc), matrix(w.nc, 3), vector(w.nj), matrix(w.m, 6)
+    for c in range(w.nc):
+        held[c] = HELD if c != which and force[c, 0] > FORCE_SHARE * top else OPEN
+        for e in range(3):
+            kept_rate[c, e], rate[c, e], p[c, e] = rate[c, e], 0.0, 0.0
+    for c in range(w.nj):
+        kept_joint[c], joint_rate(world)[c], joint[c] = joint_rate(world)[c], 0.0, 0.0
+    alone = 0.0
+    for k in range(w.m):
+        for i in range(6):
+            kept_free[k, i], free[k, i], a[k, i] = free[k, i], 0.0, 0.0
+    for side in range(2):
+        k = s.ends[which, side]
+        if k >= 0:
+            for i in range(6):
+                for j in range(6):
+                    free[k, i] += s.mobility[k, i, j] * J[which, side, 0, j]
+                alone += J[which, side, 0, i] * free[k, i]
+    solve_mode(s, held, s.direction, p, joint, a, True, 0.0)
+    moves = 0.0
+    for side in range(2):
+        k = s.ends[which, side]
+        if k >= 0:
+            for i in range(6):
+                moves += J[which, side, 0, i] * a[k, i]
+    for c in range(w.nc):
+        for e in range(3):
+            rate[c, e] = kept_rate[c, e]
+    for c in range(w.nj):
+        joint_rate(world)[c] = kept_joint[c]
+    for k in range(w.m):
+        for i in range(6):
+            free[k, i] = kept_free[k, i]
+    return moves > CAN_OPEN * alone
+
+
+@kernel()
+def speed_after(world, state, span):
+    """Speed of the fastest body point [m/s] after `span` [s] under the accelerations found."""
+    a, turn, speed = local_acceleration(world), local_turn(world), 0.0
+    for k in range(header(world).m):
+        size = bodies(world)[local_bodies(world)[k]].size
+        moving = turning = 0.0
+        for i in range(3):
+            moving += (state[k, 7 + i] + span * a[k, i]) ** 2
+            R = turn[k]
+            spin = R[0, i] * a[k, 3] + R[1, i] * a[k, 4] + R[2, i] * a[k, 5]
+            turning += (state[k, 10 + i] + span * spin) ** 2
+        speed = max(speed, np.sqrt(moving) + size * np.sqrt(turning))
+    return speed
+
+
+@kernel()
+def loosen(world, s, u, pull, slipped):
+    """Take redundant forces of sticking contacts deeper into their cones, where others move bodies alike.
+
+    Where there are none, and a contact has just left its cone, all that are on their cones begin to slip with it:
+    else each of them would do so at once, one after the other.
+    """
+    w = header(world)
+    mode, slow, direction = local_mode(world), local_slow(world), local_direction(world)
+    friction, force, a = local_friction(world), local_force(world), local_acceleration(world)
+    sticking, edge = 0, False
+    for c in range(w.nc):
+        if mode[c] == STICKING:
+            sticking += 1
+            drag = np.sqrt(force[c, 1] ** 2 + force[c, 2] ** 2)
+            edge = edge or drag > (1.0 - ON_CONE) * friction[c] * force[c, 0]
+    if not edge:
+        return
+    if sticking > 1:
+        p, b, joint, v = matrix(w.nc, 3), matrix(w.m, 6), vector(w.nj), matrix(w.nc, 3)
+        kept = vector(w.nc)
+        for c in range(w.nc):
+            kept[c] = friction[c]
+        for share in (0.8, 0.97, 0.999):
+            for c in range(w.nc):
+                friction[c] = kept[c] * (share if mode[c] == STICKING else 1.0)
+                for e in range(3):
+                    p[c, e] = force[c, e]
+            for c in range(w.nj):
+                joint[c] = joint_force(world)[c]
+            residual, _ = solve_forces(s, p, joint, b, True, FORCE_ACCURACY * pull)
+            off = 0.0
+            contact_rates(s, b, v)
+            for c in range(w.nc):
+                for e in range(3):
+                    off = max(off, abs(v[c, e] - u[c, e]))
+            if residual <= FORCES_FOUND * pull and off <= SAME_MOTION * pull:
+                for c in range(w.nc):
+                    friction[c] = kept[c]
+                    for e in range(3):
+                        force[c, e] = p[c, e]
+                for k in range(w.m):
+                    for i in range(6):
+                        a[k, i] = b[k, i]
+                return
+        for c in range(w.nc):
+            friction[c] = kept[c]
+    if slipped:
+        for c in range(w.nc):
+            drag = np.sqrt(force[c, 1] ** 2 + force[c, 2] ** 2)
+            if mode[c] == STICKING and drag > (1.0 - ON_CONE) * friction[c] * force[c, 0]:
+                mode[c], slow[c] = SLIDING, 1
+                direction[c, 0], direction[c, 1] = -force[c, 1] / drag, -force[c, 2] / drag

@@ -1,0 +1,528 @@
+"""Steps of an island in known contact modes: order 8 with dense output, cut where a mode ends.
+
+One compiled call makes one step: derivatives, error, dense output, margins and their roots on that, projection.
+What a mode claims are margins that must not become negative: forces that press, friction in its cone, slip that
+goes on, contacts within their features. Their first zero is found on the dense output, never by repeated steps.
+"""
+
+import numpy as np
+
+from ...compiled import call, kernel
+from ..engine.tables_kernels import (
+    CARRIED,
+    CHANNELS,
+    DEGREE,
+    FRICTION,
+    HELD,
+    OPEN,
+    SLIDING,
+    STICKING,
+    bodies,
+    header,
+    joint_force,
+    joint_speed,
+    joint_value,
+    local_acceleration,
+    local_bodies,
+    local_direction,
+    local_force,
+    local_friction,
+    local_mode,
+    local_placed,
+    local_slow,
+    local_state,
+)
+from ..kernels import matrix, vector
+from ..tolerances import (
+    DRIFT,
+    FORCE_FLOOR,
+    FORCE_MARGIN,
+    LASTING,
+    MODE_ACCURACY,
+    PRESSES_AGAIN,
+    SLOW_SLIP,
+    STRAIGHT_SLIP,
+)
+from .ends_kernels import DRIVE_CHANGES, FAILS, LEAVES, NOTHING, OPENS, PRESSES, REACHES_LIMIT, SLIPS, STOPS
+from .features_kernels import room_of
+from .force_kernels import contact_rates, solve_mode
+from .joint_parts_kernels import MARGIN, ROOM
+from .modes_kernels import fastest, keep_closed
+from .system_kernels import fill_derivative, free_accelerations, note_places, place, problem
+from .tableau_kernels import DENSE, DENSE_STAGES, FIFTH, SHARE, STAGES, STEP, THIRD
+
+_SAFETY, _SHRINK, _GROWTH = 0.9, 0.2, 4.0
+_ATTEMPTS, _HALVINGS, _LOOKS = 200, 80, 8
+STRAIGHT = 2
+"""Of contacts that slide in a straight line until they stop, beside 1 of those that slide slowly."""
+
+
+@kernel()
+def derive(world, state, time, D, power, fresh):
+    """Fill D (m, 13) with the derivatives of states (m, 13) at `time` [s] in the modes, and power (CHANNELS,) with
+    what forces do; the contact forces found stay near those before."""
+    w, s = header(world), problem(world)
+    place(world, state)
+    w.asked_time = time
+    free_accelerations(world, state)
+    placed, mode, slow, direction = (
+        local_placed(world),
+        local_mode(world),
+        local_slow(world),
+        local_direction(world),
+    )
+    for c in range(w.nc):
+        if mode[c] == SLIDING and slow[c] == 0:
+            x, y = placed[c, 16], placed[c, 17]
+            speed = np.sqrt(x * x + y * y)
+            if speed > 0.0:
+                direction[c, 0], direction[c, 1] = x / speed, y / speed
+    left = solve_mode(
+        s, mode, direction, local_force(world)[: w.nc], joint_force(world)[: w.nj],
+        local_acceleration(world)[: w.m],
+        fresh or w.m == 1, MODE_ACCURACY * w.pull,
+    )  # fmt: skip
+    fill_derivative(world, state, D)
+    force = local_force(world)
+    w.power[FRICTION] = 0.0
+    for c in range(w.nc):
+        if mode[c] == SLIDING:
+            w.power[FRICTION] += force[c, 1] * placed[c, 16] + force[c, 2] * placed[c, 17]
+    for n in range(CHANNELS):
+        power[n] = w.power[n]
+    return w.failed == 0 and (left <= 1e3 * MODE_ACCURACY * w.pull or left <= 1e-9 * w.pull)
+
+
+@kernel()
+def error_of(world, before, K, h):
+    """Error of a step, relative to sizes and the speed of the island (largest of all components)."""
+    w = header(world)
+    worst = 0.0
+    for k in range(w.m):
+        size = bodies(world)[local_bodies(world)[k]].size
+        for i in range(13):
+            fifth = third = 0.0
+            for stage in range(STAGES + 1):
+                fifth += FIFTH[stage] * K[stage, k, i]
+                third += THIRD[stage] * K[stage, k, i]
+            scale = 1.0
+            if i < 3:
+                scale = size
+            elif 7 <= i < 10:
+                scale = w.pace
+            elif i >= 10:
+                scale = w.pace / size
+            fifth, third = abs(fifth) / scale, abs(third) / scale
+            if fifth > 0.0 or third > 0.0:
+                worst = max(worst, h * fifth * fifth / np.sqrt(fifth * fifth + 0.01 * third * third))
+    return worst
+
+
+@kernel()
+def take_stages(world, y, K, P, h, first, last, out):
+    """Fill out with the states at stage `last`, and K and P with the derivatives and powers of stages first to
+    last; whether all could be found."""
+    m = header(world).m
+    for stage in range(first, last + 1):
+        for k in range(m):
+            for i in range(13):
+                total = 0.0
+                for j in range(stage):
+                    total += STEP[stage, j] * K[j, k, i]
+                out[k, i] = y[k, i] + h * total
+        if not derive(world, out, header(world).time + h * SHARE[stage], K[stage], P[stage], False):
+            return False
+    return True
+
+
+@kernel()
+def dense_output(world, y, end, K, h, C):
+    """Fill C (m, 13, DEGREE) with the coefficients, by powers of the share of the step, of dense output."""
+    for k in range(header(world).m):
+        for i in range(13):
+            fill_powers(y[k, i], end[k, i], K[:, k, i], h, C[k, i])
+
+
+@kernel()
+def dense_work(world, P, h, C):
+    """Fill C (CHANNELS, DEGREE) with the coefficients of the work that is done in a step."""
+    for n in range(CHANNELS):
+        total = 0.0
+        for j in range(STAGES):
+            total += STEP[STAGES, j] * P[j, n]
+        fill_powers(0.0, h * total, P[:, n], h, C[n])
+
+
+@kernel()
+def fill_powers(begin, end, rates, h, c):
+    """Fill c (DEGREE,) with the coefficients of dense output of one number, from its rates (DENSE_STAGES,)."""
+    F = vector(7)
+    way = end - begin
+    F[0] = way
+    F[1] = h * rates[0] - way
+    F[2] = 2.0 * way - h * (rates[STAGES] + rates[0])
+    for r in range(4):
+        total = 0.0
+        for j in range(DENSE_STAGES):
+            total += DENSE[r, j] * rates[j]
+        F[3 + r] = h * total
+    c[0] = begin
+    c[1] = F[0] + F[1]
+    c[2] = -F[1] + F[2] + F[3]
+    c[3] = -F[2] - 2.0 * F[3] + F[4] + F[5]
+    c[4] = F[3] - 2.0 * F[4] - 3.0 * F[5] + F[6]
+    c[5] = F[4] + 3.0 * F[5] - 3.0 * F[6]
+    c[6] = -F[5] + 3.0 * F[6]
+    c[7] = -F[6]
+
+
+@kernel()
+def on_step(C, x, out):
+    """Fill out (m, 13) with the states at a share x of a step."""
+    for k in range(C.shape[0]):
+        for i in range(13):
+            value = C[k, i, DEGREE - 1]
+            for p in range(DEGREE - 2, -1, -1):
+                value = value * x + C[k, i, p]
+            out[k, i] = value
+
+
+@kernel()
+def least_margin(world):
+    """The smallest margin of what the modes claim at the state derived last, in shares of what bears it: (margin,
+    what ends, contact)."""
+    w = header(world)
+    mode, force, friction = local_mode(world), local_force(world), local_friction(world)
+    placed, slow, direction = local_placed(world), local_slow(world), local_direction(world)
+    top = np.inf  # no force is told from rounding that is much less than the weight of the lightest
+    for k in range(w.m):
+        top = min(top, FORCE_FLOOR * w.pull * bodies(world)[local_bodies(world)[k]].mass)
+    for c in range(w.nc):
+        top = max(top, abs(force[c, 0]))
+    least, what, which = np.inf, NOTHING, -1
+    for c in range(w.nc):
+        if mode[c] == OPEN:
+            continue
+        if mode[c] == CARRIED:  # until others let it go
+            margin = 1.0 - abs(placed[c, 15]) / (LASTING * w.speed)
+            if margin < least:
+                least, what, which = margin, PRESSES, c
+            continue
+        n = force[c, 0] / top if top > 0.0 else 0.0
+        margin, ends = n, OPENS
+        if mode[c] == STICKING:
+            cone = friction[c] * n - np.sqrt(force[c, 1] ** 2 + force[c, 2] ** 2) / max(top, 1e-300)
+            if cone < margin:
+                margin, ends = cone, SLIPS
+        elif mode[c] == SLIDING and slow[c]:
+            slip = placed[c, 16] * direction[c, 0] + placed[c, 17] * direction[c, 1]
+            if slip / (SLOW_SLIP * w.speed) < margin:
+                margin, ends = slip / (SLOW_SLIP * w.speed), STOPS
+        elif mode[c] == HELD and friction[c] > 0.0:
+            if PRESSES_AGAIN - n < margin + PRESSES_AGAIN:
+                margin, ends = PRESSES_AGAIN - n, PRESSES
+            else:
+                margin += PRESSES_AGAIN
+        elif mode[c] == HELD and friction[c] == 0.0:
+            margin = n
+        if margin < least:
+            least, what, which = margin, ends, c
+    if w.ng > 0 and w.forces != 0:
+        call(w.forces, world, MARGIN, 0)
+        if w.drive_margin < least:
+            least, what, which = w.drive_margin, DRIVE_CHANGES, -1
+    return least, what, which
+
+
+@kernel()
+def least_room(world):
+    """The smallest room of a contact at the state placed last, and the contact; or of a joint to its limit: its
+    rate too, and -1."""
+    w = header(world)
+    least, rate, which = np.inf, 0.0, -1
+    mode = local_mode(world)
+    for c in range(w.nc):
+        if mode[c] != OPEN:
+            room = room_of(world, c)
+            if room < least:
+                least, which = room, c
+    if w.ng > 0 and w.joints != 0:
+        call(w.joints, world, ROOM, 0)
+        if w.way < least:
+            least, rate, which = w.way, w.way_rate, -1
+    return least, rate, which
+
+
+@kernel()
+def eighth_root(x):
+    """x to the power 1/8, equal to the bit wherever square roots are."""
+    return np.sqrt(np.sqrt(np.sqrt(x)))
+
+
+@kernel()
+def slip_allows(world, h):
+    """The longest step [s], at most h, over which slip neither stops nor leaves its direction; slow slip is
+    told."""
+    w, s = header(world), problem(world)
+    mode, slow, direction, placed = (
+        local_mode(world),
+        local_slow(world),
+        local_direction(world),
+        local_placed(world),
+    )
+    u = matrix(w.nc, 3)
+    contact_rates(s, local_acceleration(world)[: w.m], u)
+    threshold = SLOW_SLIP * w.speed
+    for c in range(w.nc):
+        if mode[c] != SLIDING or local_friction(world)[c] == 0.0:
+            continue
+        x, y = placed[c, 16], placed[c, 17]
+        slip = np.sqrt(x * x + y * y)
+        grows = u[c, 1] * direction[c, 0] + u[c, 2] * direction[c, 1]
+        pull = np.sqrt(u[c, 1] ** 2 + u[c, 2] ** 2)
+        if (
+            slip >= threshold
+            and grows < 0.0
+            and abs(x * u[c, 2] - y * u[c, 1]) <= STRAIGHT_SLIP * slip * pull
+        ):
+            slow[c] = STRAIGHT  # its direction is known up to where it stops
+            direction[c, 0], direction[c, 1] = x / slip, y / slip
+        elif slow[c] == STRAIGHT and slip >= threshold:
+            slow[c] = 0
+            if grows < 0.0:
+                h = min(h, 0.9 * slip / -grows)
+        elif slow[c]:
+            if slip >= threshold and grows > 0.0:
+                slow[c] = 0
+            elif pull > 0.0:
+                h = min(h, 2.0 * threshold / pull)
+        elif slip < threshold and grows < 0.0:
+            slow[c] = 1
+            if slip > 0.0:
+                direction[c, 0], direction[c, 1] = x / slip, y / slip
+        elif grows < 0.0:
+            h = min(h, 0.9 * slip / -grows)
+    return h
+
+
+@kernel()
+def end_of_room(world, C, scratch):
+    """Share of a step at which a contact first comes to the end of a feature, or a joint to a limit; with which."""
+    low, before, rate_before = 0.0, 0.0, 0.0
+    for look in range(_LOOKS + 1):
+        x = look / _LOOKS
+        on_step(C, x, scratch)
+        place(world, scratch)
+        room, rate, which = least_room(world)
+        if room < 0.0 and look == 0:  # rounding: it is about to come in again, or it ends here
+            if rate < 0.0 or which >= 0:
+                return 0.0, which
+            room = 0.0
+        if look > 0 and room >= 0.0 and which < 0 and rate_before < 0.0 < rate and before + room < np.inf:
+            dip, deepest = lowest_room(world, C, low, x, scratch)
+            if deepest < 0.0:
+                x, room = dip, deepest
+        if room < 0.0:
+            return halve_room(world, C, low, x, scratch)
+        low, before, rate_before = x, room, rate
+    return 1.0, -1
+
+
+@kernel()
+def lowest_room(world, C, low, high, scratch):
+    """Share between two where a joint is nearest to its limit, and how near."""
+    room = 0.0
+    middle = low
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        on_step(C, middle, scratch)
+        place(world, scratch)
+        room, rate, _ = least_room(world)
+        if room < 0.0 or high - low < 1e-12:
+            break
+        if rate < 0.0:
+            low = middle
+        else:
+            high = middle
+    return middle, room
+
+
+@kernel()
+def halve_room(world, C, low, high, scratch):
+    """Share between two, at the first of which there is room and at the second none, where it ends; with which."""
+    which = -1
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        if not low < middle < high or high - low < 1e-15:
+            break
+        on_step(C, middle, scratch)
+        place(world, scratch)
+        room, _, _ = least_room(world)
+        if room < 0.0:
+            high = middle
+        else:
+            low = middle
+    on_step(C, high, scratch)
+    place(world, scratch)
+    _, _, which = least_room(world)
+    return high, which
+
+
+@kernel()
+def first_end(world, C, h, at_start, at_end, scratch, D, power):
+    """Share of a step of h [s] at which what the modes claim first fails, with what ends and which contact: by safe
+    secants on dense output C. `at_start`, `at_end`: least margins."""
+    w = header(world)
+    share, which = end_of_room(world, C, scratch)
+    what = NOTHING
+    if share < 1.0:
+        what = LEAVES if which >= 0 else REACHES_LIMIT
+    if at_end >= -FORCE_MARGIN and share == 1.0:
+        return share, what, which
+    low, high = 0.0, share
+    below, above = max(at_start, 1e-12), at_end
+    if share < 1.0:
+        on_step(C, share, scratch)
+        derive(world, scratch, w.time + share * h, D, power, False)
+        above, _, _ = least_margin(world)
+        if above >= -FORCE_MARGIN:
+            return share, what, which
+    side = 0
+    found = False
+    for _ in range(_HALVINGS):
+        x = (low * above - high * below) / (above - below)
+        if not low < x < high:
+            x = 0.5 * (low + high)
+            if not low < x < high:
+                break
+        on_step(C, x, scratch)
+        derive(world, scratch, w.time + x * h, D, power, False)
+        margin, ends, contact = least_margin(world)
+        if margin < 0.0:
+            high, above, what, which, found = x, margin, ends, contact, True
+            if side == 1:
+                below *= 0.5
+            side = 1
+        else:
+            low, below = x, margin
+            if side == -1:
+                above *= 0.5
+            side = -1
+        if high - low < 1e-14 or (margin < 0.0 and margin > -1e-13):
+            break
+    if not found:
+        on_step(C, high, scratch)
+        derive(world, scratch, w.time + high * h, D, power, False)
+        _, what, which = least_margin(world)
+    return high, what, which
+
+
+@kernel()
+def is_off(world):
+    """Whether what modes and joints hold closed has drifted, in place or in velocity."""
+    w = header(world)
+    placed, mode = local_placed(world), local_mode(world)
+    for c in range(w.nc):
+        if mode[c] == OPEN:
+            continue
+        if abs(placed[c, 21]) > DRIFT * w.length or abs(placed[c, 15]) > DRIFT * w.speed:
+            return True
+        if mode[c] == STICKING and abs(placed[c, 16]) + abs(placed[c, 17]) > DRIFT * w.speed:
+            return True
+    for c in range(w.nj):
+        if abs(joint_value(world)[c]) > DRIFT * w.length or abs(joint_speed(world)[c]) > DRIFT * w.speed:
+            return True
+    return False
+
+
+@kernel()
+def close_up(world, y):
+    """Take away what has drifted of states (m, 13), and place the island there."""
+    place(world, y)
+    if is_off(world):
+        keep_closed(world, y, False, False)
+        place(world, y)
+        keep_closed(world, y, True, True)
+        place(world, y)
+
+
+@kernel()
+def make_step(world, longest, C, work):
+    """A step of the island that is shown from its states now, at most `longest` [s].
+
+    Fills C (m, 13, DEGREE), and work (CHANNELS, DEGREE), with its dense output by powers of the share of it.
+    Returns (its length, the share after which it ends, what ends it, contact, the length to try next).
+    """
+    w = header(world)
+    y, m = local_state(world)[: w.m], w.m
+    K, end, scratch = np.empty((DENSE_STAGES, m, 13)), matrix(m, 13), matrix(m, 13)
+    P = matrix(DENSE_STAGES, CHANNELS)
+    force, joint, a = local_force(world), joint_force(world), local_acceleration(world)
+    close_up(world, y)
+    note_places(world)
+    w.asked_time = w.time
+    free_accelerations(world, y)
+    size = 0.0
+    for k in range(m):
+        size = max(size, bodies(world)[local_bodies(world)[k]].size)
+    w.pull = 0.0
+    for k in range(m):
+        for i in range(6):
+            w.pull = max(w.pull, abs(problem(world).free[k, i]) * (1.0 if i < 3 else size))
+    w.pace = max(fastest(world, y), np.sqrt(w.pull * size))
+    w.pull = max(w.pull, w.pace * w.pace / size)
+    if w.pace == 0.0:  # nothing moves nor pulls
+        for k in range(m):
+            for i in range(13):
+                for p in range(DEGREE):
+                    C[k, i, p] = y[k, i] if p == 0 else 0.0
+        for n in range(CHANNELS):
+            for p in range(DEGREE):
+                work[n, p] = 0.0
+        return longest, 1.0, NOTHING, -1, longest
+    if not derive(world, y, w.time, K[0], P[0], True):
+        return 0.0, 0.0, FAILS, -1, longest
+    at_start, what, which = least_margin(world)
+    if at_start < -FORCE_MARGIN:
+        return 0.0, 0.0, what, which, longest
+    h = slip_allows(world, longest)
+    kept, kept_joint, kept_a = matrix(w.nc, 3), vector(w.nj), matrix(m, 6)
+    for c in range(w.nc):
+        for e in range(3):
+            kept[c, e] = force[c, e]
+    for c in range(w.nj):
+        kept_joint[c] = joint[c]
+    for k in range(m):
+        for i in range(6):
+            kept_a[k, i] = a[k, i]
+    least = 1e-10 * w.duration
+    next_h = h
+    for _ in range(_ATTEMPTS):
+        ok = take_stages(world, y, K, P, h, 1, STAGES, end)
+        error = error_of(world, y, K, h) if ok else np.inf
+        if error <= w.accuracy or w.fixed_step > 0.0:
+            growth = _GROWTH
+            if error > 0.0:
+                growth = min(_GROWTH, max(_SHRINK, _SAFETY * eighth_root(w.accuracy / error)))
+            next_h = h * growth
+            break
+        if error < np.inf:
+            h *= max(_SHRINK, _SAFETY * eighth_root(w.accuracy / error))
+        else:
+            h *= _SHRINK
+        for c in range(w.nc):
+            for e in range(3):
+                force[c, e] = kept[c, e]
+        for c in range(w.nj):
+            joint[c] = kept_joint[c]
+        for k in range(m):
+            for i in range(6):
+                a[k, i] = kept_a[k, i]
+        if h < least:
+            return 0.0, 0.0, FAILS, -1, longest
+    at_end, _, _ = least_margin(world)
+    take_stages(world, y, K, P, h, STAGES + 1, DENSE_STAGES - 1, scratch)
+    dense_output(world, y, end, K, h, C)
+    dense_work(world, P, h, work)
+    share, what, which = first_end(world, C, h, at_start, at_end, scratch, K[0], P[0])
+    return h, share, what, which, next_h

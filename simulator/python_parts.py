@@ -1,0 +1,214 @@
+"""Parts of the loop that are Python, called back from it: pairs of triangle meshes, and forces that a user gives.
+
+A part gets the address of a world and finds what else it needs in `World.at`. What it raises is kept in
+``world.failure``, which the loop ends with, and is raised again by who called the loop.
+"""
+
+import ctypes
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compiled import Part
+from .collision.held_features import held_features
+from .collision.mesh_room import mesh_room
+from .collision.pairs import contact_patch, overlap, pair_gap, pair_impact, pair_size
+from .engine.contacts_kernels import add_contacts
+from .engine.pairs_kernels import inside_row, pair_row
+from .engine.shapes_kernels import copy_piece
+from .engine.tables_kernels import OPEN
+from .event import ContactPatch
+from .kernels import TERMS
+from .state import Array, Model, State
+from .world import World
+
+if TYPE_CHECKING:
+    from ..bodies.forces import ForceFunction
+
+PART = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+_FAILED = -1
+Python = Callable[[World, int, int], int]
+
+
+class ForceFunctionError(Exception):
+    """A force function of the user gave no finite forces; the text says which, for what body and when."""
+
+
+@cache
+def _callback(function: Python) -> Any:
+    """A function of Python as the loop calls it; kept for ever, since worlds know its address."""
+
+    def guarded(address: int, i: int, j: int) -> int:
+        world = World.at(address)
+        try:
+            return function(world, i, j)
+        except BaseException as error:  # raised again when the loop has returned
+            world.failure = error
+            world.header["failed"] = 1
+            return _FAILED
+
+    return PART(guarded)
+
+
+def address_of(function: Python) -> int:
+    """Where the loop finds a function of Python."""
+    address = ctypes.cast(_callback(function), ctypes.c_void_p).value
+    assert address is not None
+    return address
+
+
+@cache
+def compiled_when_called(field: str, place: int | None, part: Part) -> int:
+    """Address that stands for a part until it is first called: it is compiled then, and called from then on."""
+
+    def compile_and_call(world: World, i: int, j: int) -> int:
+        if place is None:
+            world.header[field] = part.address
+        else:
+            world.header[field][place] = part.address
+        return int(PART(part.address)(world.address, i, j))
+
+    return address_of(compile_and_call)
+
+
+# -- pairs with triangle meshes ----------------------------------------------------------------------------
+
+
+class Touched:
+    """Contacts of a pair with a mesh where they were found, and the features that each holds together."""
+
+    def __init__(self, model: Model, patch: ContactPatch, states: Array):
+        self._model, self._patch, self._states = model, patch, states
+        self._held: dict[bytes, NDArray[np.int64] | None] = {}
+
+    def held(self, feature: NDArray[np.int64], index: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """Pairs of features that lasting contacts (k, 2) hold, see `held_features`."""
+        key = feature.tobytes() + index.tobytes()
+        if key not in self._held:
+            own = np.concatenate([self._patch.feature, self._patch.feature_index], axis=1)
+            sought = np.concatenate([feature, index], axis=1)
+            lasting = (own[:, None] == sought[None]).all(axis=2).any(axis=1)
+            self._held[key] = held_features(self._model, self._patch.chosen(lasting), self._states)
+        return self._held[key]
+
+
+def search_meshes(world: World, i: int, j: int) -> int:
+    """When two bodies, one of them a mesh, meet next."""
+    model, pair, motions = world.model, (min(i, j), max(i, j)), world.motions
+    first, second = motions[pair[0]], motions[pair[1]]
+    begins = max(float(world.header["span"]), float(first["start"]), float(second["start"]))
+    pieces, bounds = np.empty((2, 13, TERMS)), np.empty((2, 5))
+    for side, body in enumerate(pair):
+        copy_piece(world.address, body, pieces[side], bounds[side])
+    held = None
+    contacts = _lasting(world, *pair)
+    if len(contacts):
+        held = world.touched[pair].held(contacts["feature"], contacts["index"])
+        if held is None:
+            return 0
+    span = min(float(first["end"]), float(second["end"])) - begins
+    ages = begins - float(first["start"]), begins - float(second["start"])
+    when, hit = pair_impact(
+        model, pair, (pieces[0], pieces[1]), (bounds[0], bounds[1]), ages, span, held, world.slow_speed
+    )
+    if hit == -2:
+        return -1
+    if when == np.inf:
+        return 0
+    world.header["span"] = begins + when
+    return 1
+
+
+def touch_meshes(world: World, i: int, j: int) -> int:
+    """Where two bodies touch, one of them a mesh."""
+    pair = min(i, j), max(i, j)
+    states = world.states_at(float(world.header["time"]), pair)
+    patch = contact_patch(world.model, [pair], states)
+    if len(patch):
+        row = int(pair_row(world.address, *pair))
+        add_contacts(
+            world.address, *pair, row, patch.point, patch.normal, patch.gap, patch.feature, patch.feature_index,
+            patch.along, patch.radius,
+        )  # fmt: skip
+        world.touched[pair] = Touched(world.model, patch, states)
+    return len(patch)
+
+
+def gap_of_meshes(world: World, i: int, j: int) -> int:
+    """Let ``header.span`` be the gap [m] of two bodies now, one of them a mesh."""
+    pair = min(i, j), max(i, j)
+    states = world.states_at(float(world.header["time"]), pair)
+    depth = overlap(world.model, pair, states)
+    world.header["span"] = -depth if depth > 0.0 else pair_gap(world.model, pair, states)[1]
+    return 0
+
+
+def room_on_mesh(world: World, c: int, side: int) -> int:
+    """Let ``header.room`` be what contact c of the island that is open has left on the mesh of one of its sides."""
+    contact = world.contacts[world.table("local_contacts", c + 1)[c]]
+    body = int(contact["second" if side else "first"])
+    size = pair_size(world.model, (int(contact["first"]), int(contact["second"])))
+    world.header["room"] = mesh_room(
+        world.model.surface(body),
+        int(contact["feature"][side]),
+        int(contact["index"][side]),
+        np.array(world.header["asked_place"]),
+        np.array(world.header["asked_normal"]),
+        bool(contact["radius"].sum() > 0.0),
+        size,
+    )
+    return 0
+
+
+def _lasting(world: World, first: int, second: int) -> NDArray[Any]:
+    """Rows of the contacts that hold a pair together."""
+    row = int(inside_row(world.address, first, second))
+    rows: list[int] = []
+    contact = int(world.pairs[row]["contact"]) if row >= 0 else -1
+    while contact >= 0:
+        rows.append(contact)
+        contact = int(world.contacts[contact]["next"])
+    found = world.contacts[rows]
+    return found[found["mode"] != OPEN]
+
+
+# -- forces of the user --------------------------------------------------------------------------------------
+
+
+def apply_functions(world: World, i: int, j: int) -> int:
+    """Let the forces that the scene's functions give act on the bodies that are shown."""
+    model, count = world.model, int(world.header["m"])
+    bodies = world.table("local_bodies", count)
+    packed = model.initial_states()
+    packed[bodies] = world.asked_states(count)
+    now = State.unpacked(float(world.header["asked_time"]), packed)
+    applied = world.table("local_applied", count)
+    applied[:] = 0.0
+    for function in model.scene.force_functions:
+        applied += _given_forces(model, function, now)[bodies]
+    return 0
+
+
+def _given_forces(model: Model, function: "ForceFunction", state: State) -> Array:
+    """What a function of the user says; ForceFunctionError where that is not one finite force for every body."""
+    name = getattr(function, "__name__", repr(function))
+    try:
+        forces = np.asarray(function(state.time, state), dtype=float)
+    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, NameError) as error:
+        raise ForceFunctionError(
+            f"the force function {name} failed at t = {state.time:g} s: {type(error).__name__}: {error}"
+        ) from error
+    if forces.shape != (model.count, 6):
+        raise ForceFunctionError(
+            f"the force function {name}: expected shape ({model.count}, 6), got {forces.shape}"
+        )
+    bad = np.flatnonzero(~np.isfinite(forces).all(axis=1))
+    if len(bad):
+        body = model.scene.bodies[bad[0]].name
+        raise ForceFunctionError(
+            f"the force function {name} gave {forces[bad[0]].tolist()} for body {body!r} at t = {state.time:g} s"
+        )
+    return forces

@@ -1,0 +1,154 @@
+"""The events of a run, each made from the rows of its log when it is looked at."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, overload
+from weakref import WeakValueDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...bodies import FileFormatError
+from ...impact_laws import ImpactOutcome, ImpactProblem
+from ..collision.pairs import contact_jacobian, moving_bodies
+from ..engine.log_kernels import ACCUMULATES, IMPACT, IN_CONTACT
+from ..event import ContactPatch, Event, EventKind
+from ..laws import outcome_of_record, outcome_of_text
+from ..state import State
+from .log import Log
+from .stored_table import damaged
+
+if TYPE_CHECKING:
+    from .trajectory import Trajectory
+
+KINDS = tuple(EventKind)
+_KIND_NAMES = np.array([kind.value for kind in KINDS])
+WITHOUT_COLLISION = "impact without collision: no contact forces keep the bodies apart"
+
+
+def kind_names(codes: NDArray[Any]) -> NDArray[np.str_]:
+    """Names of kinds, comparable with `EventKind`."""
+    return _KIND_NAMES[codes]
+
+
+class EventLog:
+    """The events of a trajectory's log, and all that is known of each."""
+
+    def __init__(self, trajectory: "Trajectory"):
+        self._trajectory = trajectory
+        self._made: WeakValueDictionary[int, Event] = WeakValueDictionary()
+
+    @property
+    def _log(self) -> Log:
+        return self._trajectory.log
+
+    def __len__(self) -> int:
+        return len(self._log.events)
+
+    def event(self, number: int) -> Event:
+        """An event; the same object while someone holds it."""
+        event = self._made.get(number)
+        if event is None:
+            row = self._row(number)
+            event = Event(float(row["time"]), KINDS[int(row["kind"])], self._note(number, row), number, self)
+            self._made[number] = event
+        return event
+
+    def contacts(self, number: int) -> ContactPatch:
+        """Where bodies touched."""
+        return ContactPatch.of_rows(self._log.numbers_of_event("event_contacts", number))
+
+    def resolution(self, number: int) -> tuple[ImpactProblem, ImpactOutcome] | None:
+        """What a law was asked and answered, None where it was not asked; FileFormatError where a file is
+        damaged."""
+        try:
+            return self._resolution(number)
+        except FileFormatError:
+            raise
+        except (KeyError, IndexError, ValueError, TypeError) as error:
+            if self._trajectory.source is None:
+                raise
+            raise damaged(self._trajectory.source, error) from error
+
+    def _resolution(self, number: int) -> tuple[ImpactProblem, ImpactOutcome] | None:
+        row = self._row(number)
+        if int(row["kind"]) != IMPACT:
+            return None
+        trajectory, contacts = self._trajectory, self._log.numbers_of_event("event_contacts", number)
+        problem = _problem(trajectory, number, contacts)
+        impulse = contacts["impulse"][:, : problem.dim].ravel()
+        stages = self._log.numbers_of_event("stage_log", number).reshape(
+            int(row["stages"]), int(row["width"])
+        )
+        text = self._text(number)
+        if text is not None:
+            return problem, outcome_of_text(problem, stages, text)
+        return problem, outcome_of_record(
+            trajectory.law_name, problem, impulse, stages, int(row["status"]), int(row["steps"])
+        )
+
+    def state(self, time: float, side: str) -> State:
+        """All bodies at a time."""
+        return self._trajectory.sample(time, side=side)
+
+    def _row(self, number: int) -> Any:
+        return self._log.events.rows(number, number + 1)[0]
+
+    def _text(self, number: int) -> dict[str, Any] | None:
+        text = self._log.numbers_of_event("texts", number)
+        found = json.loads(text.tobytes()) if len(text) else {}
+        return found if "status" in found else None
+
+    def _note(self, number: int, row: Any) -> str:
+        if row["text"]:
+            note = json.loads(self._log.numbers_of_event("texts", number).tobytes()).get("note", "")
+            if note:
+                return str(note)
+        if row["note"] == ACCUMULATES:
+            return f"infinitely many impacts accumulate at t = {float(row['until'])!r} s"
+        return WITHOUT_COLLISION if row["note"] == IN_CONTACT and int(row["kind"]) == IMPACT else ""
+
+
+def _problem(trajectory: "Trajectory", number: int, contacts: NDArray[Any]) -> ImpactProblem:
+    """The problem of an impact, from the states before it and its contacts."""
+    model, patch = trajectory.model, ContactPatch.of_rows(contacts)
+    bodies = moving_bodies(model, patch)
+    states = trajectory.packed_before(number, bodies.tolist())
+    jacobian, inverse_mass, velocity, _ = contact_jacobian(model, patch, states, bodies)
+    dim, count = (3 if model.scene.plane is None else 2), len(contacts)
+    return ImpactProblem.from_generalized(
+        None,
+        jacobian.reshape(count, 3, -1)[:, :dim].reshape(dim * count, -1),
+        velocity,
+        friction=contacts["friction"],
+        restitution=contacts["restitution"],
+        dim=dim,
+        inverse_mass=inverse_mass,
+    )
+
+
+class Events(Sequence[Event]):
+    """The events that there were when this was asked for."""
+
+    def __init__(self, log: EventLog):
+        self._log, self._count = log, len(log)
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, index: int) -> Event: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Event, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Event | tuple[Event, ...]:
+        if isinstance(index, slice):
+            return tuple(self._log.event(k) for k in range(self._count)[index])
+        return self._log.event(range(self._count)[index])
+
+    def __iter__(self) -> Iterator[Event]:
+        return map(self._log.event, range(self._count))
+
+    def __repr__(self) -> str:
+        return f"<{self._count} events>"

@@ -1,0 +1,110 @@
+"""Rows of records that are only added, in memory: what a run leaves behind."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+_ROWS_OF_A_PART = 4096
+Rows = NDArray[Any]
+
+
+class RowTable(Protocol):
+    """Rows of one numpy dtype, wherever they are kept."""
+
+    dtype: np.dtype[Any]
+
+    def __len__(self) -> int: ...
+
+    def rows(self, first: int, last: int) -> Rows:
+        """Rows `first` to before `last`."""
+
+    def taken(self, which: NDArray[np.int64]) -> Rows:
+        """The rows of these numbers."""
+
+    def column(self, name: str, first: int = 0) -> NDArray[Any]:
+        """One column of the rows from the `first` on."""
+
+
+class GrowingTable:
+    """Rows in parts, each of which is shared, never copied, once it is full; only the last grows.
+
+    Tables that begin with the same rows, such as those of branches of a run, share their parts.
+    """
+
+    def __init__(self, dtype: Any, parts: Sequence[Rows] = ()):
+        self.dtype = np.dtype(dtype)
+        self._parts = [part for part in parts if len(part)]
+        self._first = np.cumsum([0, *map(len, self._parts)]).tolist()
+        self._room = np.empty(0, dtype=self.dtype)
+        self._used = 0
+
+    def __len__(self) -> int:
+        return int(self._first[-1]) + self._used
+
+    def append(self, rows: Rows) -> None:
+        """Add copies of rows."""
+        if self._used + len(rows) > len(self._room):
+            if self._used >= _ROWS_OF_A_PART:
+                self._close()
+            longer = np.empty(max(2 * self._used, self._used + len(rows), 16), dtype=self.dtype)
+            longer[: self._used] = self._room[: self._used]
+            self._room = longer
+        self._room[self._used : self._used + len(rows)] = rows
+        self._used += len(rows)
+
+    def parts(self, upto: int | None = None) -> list[Rows]:
+        """All rows, or the first so many, as arrays one after the other."""
+        found, left = [], len(self) if upto is None else upto
+        for part in [*self._parts, self._room[: self._used]]:
+            if left > 0 and len(part):
+                found.append(part[:left])
+                left -= len(part)
+        return found
+
+    def rows(self, first: int, last: int) -> Rows:
+        if not 0 <= first <= last <= len(self):
+            raise IndexError(f"expected rows within 0 to {len(self)}, got {first} to {last}")
+        found = np.empty(last - first, dtype=self.dtype)
+        at = first
+        while at < last:
+            number = bisect_right(self._first, at) - 1
+            part = self._parts[number] if number < len(self._parts) else self._room[: self._used]
+            offset = at - int(self._first[number])
+            upto = min(last, at + len(part) - offset)
+            found[at - first : upto - first] = part[offset : offset + upto - at]
+            at = upto
+        return found
+
+    def taken(self, which: NDArray[np.int64]) -> Rows:
+        found = np.empty(len(which), dtype=self.dtype)
+        number = np.searchsorted(self._first, which, side="right") - 1
+        for k in np.unique(number).tolist():
+            part = self._parts[k] if k < len(self._parts) else self._room[: self._used]
+            chosen = number == k
+            found[chosen] = part[which[chosen] - self._first[k]]
+        return found
+
+    def column(self, name: str, first: int = 0) -> NDArray[Any]:
+        columns, skipped = [], first
+        for part in self.parts():
+            if skipped < len(part):
+                columns.append(part[name][skipped:])
+            skipped = max(0, skipped - len(part))
+        if not columns:
+            return np.empty((0, *self.dtype[name].shape), dtype=self.dtype[name].base)
+        return columns[0] if len(columns) == 1 else np.concatenate(columns)
+
+    def _close(self) -> None:
+        """Let what has been added be a part, which grows no more."""
+        self._parts.append(self._room[: self._used])
+        self._first.append(self._first[-1] + self._used)
+        self._room, self._used = np.empty(0, dtype=self.dtype), 0
+
+
+def joined(tables: Sequence[tuple[GrowingTable, int | None]]) -> GrowingTable:
+    """One table of the rows of several, or of the first so many of each; what was there is shared."""
+    parts = [part for table, upto in tables for part in table.parts(upto)]
+    return GrowingTable(tables[0][0].dtype, parts)
