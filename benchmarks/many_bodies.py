@@ -52,7 +52,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--spheres", type=int, nargs="+", default=[10, 100, 1000, 10000], metavar="N")
+    parser.add_argument("--spheres", type=int, nargs="+", default=[100, 1000, 10000], metavar="N")
     parser.add_argument("--fill", type=float, default=0.3, help="share of the cube that is filled (0.3)")
     parser.add_argument("--impacts", type=int, default=20_000, help="impacts of a round (20,000)")
     parser.add_argument("--rounds", type=int, default=5, help="rounds, the fastest counts (5)")
