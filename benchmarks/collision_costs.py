@@ -106,7 +106,7 @@ class Placement:
             pull = self.model.gravity if self.model.movable[body] else np.zeros(3)
             piece, _ = kernels.free_piece(self.states[body], pull, *inertia)
             self.pieces.append(piece)
-            self.bounds.append(kernels.motion_bounds(piece, 1.0, *inertia, True))
+            self.bounds.append(kernels.motion_bounds(piece, *inertia))
         met = min(self.impact()[0], 1.0)
         self.met = np.array([kernels.evaluate_piece(piece, met) for piece in self.pieces])
 

@@ -85,7 +85,7 @@ class Articulation:
     groups : movable bodies that move together whatever touches, each sorted; group_of (n,): theirs, -1 for none
     held : rows that joints keep at zero; joint_of_row (k,): of which joint each is
     limits, limit_joint, limit_restitution : rows that must not become negative, one for each end of a range
-    forces, law : rows along which springs, dampers and drives act, and how (k, 7), see `System.force_law`
+    forces, law : rows along which springs, dampers and drives act, and how (k, 7), see `world.set_force_laws`
     largest, force_joint : (k,), at most this much force; of which joint
     coordinates, coordinate_joint : the coordinate of every joint that has one; of which joint
     """
@@ -172,22 +172,6 @@ class Articulation:
             for group in {int(self.group_of[body]) for body in found} - {-1}:
                 found.update(self.groups[group].tolist())
         return found
-
-    def groups_among(self, bodies: set[int]) -> list[NDArray[np.int64]]:
-        """Groups of which bodies are among these."""
-        return [self.groups[k] for k in sorted({int(self.group_of[body]) for body in bodies} - {-1})]
-
-    def limits_of(self, bodies: Iterable[int]) -> list[int]:
-        """Numbers of the limits of joints of these bodies."""
-        if not len(self.limit_joint):
-            return []
-        return np.flatnonzero(np.isin(self.limits.ends[:, :2], sorted(bodies)).any(axis=1)).tolist()
-
-    def at_limit(self, model: "Model", number: int) -> tuple[NDArray[np.int64], float]:
-        """The moving bodies of a limit, and the size [m or rad] that its tolerances scale with."""
-        *ends, kind = self.limits.ends[number].tolist()
-        bodies = np.array(sorted(body for body in ends if body >= 0), dtype=np.int64)
-        return bodies, 1.0 if kind == RowKind.ROTATION else float(model.size[bodies].max())
 
     def violations(self, states: Array) -> tuple[Array, Array]:
         """Rates and values of all rows that joints hold at zero."""

@@ -13,18 +13,15 @@ from ..impact_laws import ImpactLaw
 from . import python_parts
 from .engine import kinds_kernels
 from .engine.pairs_kernels import (
-    BALL,
     BALLS,
-    HULL,
     HULLS,
-    MESH,
     MESHES,
     ON_PLANE,
-    PLANE,
-    ROUND,
     ROUND_MESH,
     ROUNDS,
+    kind_of_classes,
 )
+from .engine.tables_kernels import HEADER
 from .laws import compiled_law, set_parameters
 from .movers import hold_kernels, joint_parts_kernels, system_kernels
 from .state import Model
@@ -94,7 +91,7 @@ def equip(world: World, law: ImpactLaw) -> None:
 def _kinds(world: World) -> set[int]:
     """The kinds of pairs of bodies that can meet."""
     model, classes = world.model, world.bodies["shape_class"]
-    return {_kind(int(classes[i]), int(classes[j])) for i, j in _pairs(model, classes.tolist())}
+    return {kind_of_classes.py_func(classes[i], classes[j]) for i, j in _pairs(model, classes.tolist())}
 
 
 def _pairs(model: Model, classes: list[int]) -> Iterator[tuple[int, int]]:
@@ -113,16 +110,12 @@ def _pairs(model: Model, classes: list[int]) -> Iterator[tuple[int, int]]:
             yield i, j
 
 
-def _kind(one: int, other: int) -> int:
-    """As `pairs_kernels.kind_of`."""
-    low, high = min(one, other), max(one, other)
-    if low == PLANE:
-        return ON_PLANE
-    if high == BALL:
-        return BALLS
-    if high == MESH:
-        return ROUND_MESH if low == ROUND else MESHES
-    return HULLS if high == HULL else ROUNDS
+def equip_as(world: World, earlier: World) -> None:
+    """Let a world of the same scene and law have the parts that an earlier one has, without looking which."""
+    names = HEADER.names or ()
+    for field in names[names.index("law_order") : names.index("gap") + 1]:
+        world.header[field] = earlier.header[field]
+    world.header["never_rests"] = earlier.header["never_rests"]
 
 
 @contextmanager

@@ -1,9 +1,7 @@
 """Compiled kernels of the engine: rotation series, motion pieces, places of points.
 
 A *piece* of motion is an array (13, TERMS) of Taylor coefficients in the time since its start: position
-[m, world], unit quaternion (w, x, y, z) body to world, velocity [m/s, world], angular velocity [rad/s, body]. A
-*stretched* piece has one row more, which is not zero: its polynomials are in a parameter from 0 to 1, and that row
-is the time since its start.
+[m, world], unit quaternion (w, x, y, z) body to world, velocity [m/s, world], angular velocity [rad/s, body].
 """
 
 import numpy as np
@@ -180,90 +178,55 @@ def free_piece(state, acceleration, inertia, inverse_inertia):
 
 
 @kernel()
-def evaluate_piece(C, tau):
-    """State (13,) of a piece `tau` seconds after its start; the quaternion has unit length."""
-    state = np.empty(13)
+def evaluate_piece_into(C, terms, tau, state):
+    """Fill state (13,) with that of a piece of so many terms `tau` seconds after its start; the quaternion has unit
+    length."""
     for i in range(13):
-        value = C[i, TERMS - 1]
-        for k in range(TERMS - 2, -1, -1):
+        value = C[i, terms - 1]
+        for k in range(terms - 2, -1, -1):
             value = value * tau + C[i, k]
         state[i] = value
     norm = np.sqrt(state[3] ** 2 + state[4] ** 2 + state[5] ** 2 + state[6] ** 2)
     for i in range(3, 7):
         state[i] /= norm
+
+
+@kernel()
+def evaluate_piece(C, tau):
+    """State (13,) of a piece `tau` seconds after its start; the quaternion has unit length."""
+    state = vector(13)
+    evaluate_piece_into(C, TERMS, tau, state)
     return state
 
 
 @kernel()
-def motion_bounds(C, span, inertia, inverse_inertia, free):
-    """Bounds over a piece: nominal acceleration (3,), deviation from it [m/s^2], |w|^2 + |w'| [1/s^2]."""
+def motion_bounds(C, inertia, inverse_inertia):
+    """Bounds over a piece of free flight: nominal acceleration (3,), deviation from it [m/s^2], which is none, and
+    |w|^2 + |w'| [1/s^2]."""
     bounds = np.zeros(5)
-    if free:
-        L2 = 0.0
-        twice_energy = 0.0
-        for i in range(3):
-            bounds[i] = C[7 + i, 1]
-            Li = inertia[i, 0] * C[10, 0] + inertia[i, 1] * C[11, 0] + inertia[i, 2] * C[12, 0]
-            L2 += Li * Li
-            twice_energy += Li * C[10 + i, 0]
-        if L2 == 0.0:
-            return bounds
-        largest_inverse = 0.0
-        for i in range(3):
-            for j in range(3):
-                largest_inverse += inverse_inertia[i, j] ** 2
-        largest_inverse = np.sqrt(largest_inverse)
-        w2 = twice_energy * largest_inverse
-        off = 0.0
-        for i in range(3):
-            for j in range(3):
-                d = inertia[i, j] - (inertia[0, 0] if i == j else 0.0)
-                off += d * d
-        # J w x w = (J - J00) w x w, so the bound vanishes for spherical inertia
-        bounds[4] = w2 * (1.0 + np.sqrt(off) * largest_inverse)
-        return bounds
-    deviation = turning = turn_rate = 0.0
+    L2 = 0.0
+    twice_energy = 0.0
     for i in range(3):
-        w = dw = dv = 0.0
-        power = 1.0  # span**k
-        before = 0.0  # span**(k - 1)
-        for k in range(TERMS):
-            w += abs(C[10 + i, k]) * power
-            dw += k * abs(C[10 + i, k]) * before
-            if k > 1:
-                dv += k * abs(C[7 + i, k]) * before
-            before = power
-            power *= span
-        deviation += dv * dv
-        turning += w * w
-        turn_rate += dw * dw
         bounds[i] = C[7 + i, 1]
-    bounds[3] = np.sqrt(deviation)
-    bounds[4] = turning + np.sqrt(turn_rate)
-    return bounds
-
-
-@kernel()
-def place_points(state, points):
-    """World positions (k, 3) [m] and velocities (k, 3) [m/s] of body points."""
-    R = rotation_matrix(state[3:7])
-    w = np.empty(3)
+        Li = inertia[i, 0] * C[10, 0] + inertia[i, 1] * C[11, 0] + inertia[i, 2] * C[12, 0]
+        L2 += Li * Li
+        twice_energy += Li * C[10 + i, 0]
+    if L2 == 0.0:
+        return bounds
+    largest_inverse = 0.0
     for i in range(3):
-        w[i] = R[i, 0] * state[10] + R[i, 1] * state[11] + R[i, 2] * state[12]
-    count = points.shape[0]
-    X = np.empty((count, 3))
-    V = np.empty((count, 3))
-    for j in range(count):
-        r0 = R[0, 0] * points[j, 0] + R[0, 1] * points[j, 1] + R[0, 2] * points[j, 2]
-        r1 = R[1, 0] * points[j, 0] + R[1, 1] * points[j, 1] + R[1, 2] * points[j, 2]
-        r2 = R[2, 0] * points[j, 0] + R[2, 1] * points[j, 1] + R[2, 2] * points[j, 2]
-        X[j, 0] = state[0] + r0
-        X[j, 1] = state[1] + r1
-        X[j, 2] = state[2] + r2
-        V[j, 0] = state[7] + w[1] * r2 - w[2] * r1
-        V[j, 1] = state[8] + w[2] * r0 - w[0] * r2
-        V[j, 2] = state[9] + w[0] * r1 - w[1] * r0
-    return X, V
+        for j in range(3):
+            largest_inverse += inverse_inertia[i, j] ** 2
+    largest_inverse = np.sqrt(largest_inverse)
+    w2 = twice_energy * largest_inverse
+    off = 0.0
+    for i in range(3):
+        for j in range(3):
+            d = inertia[i, j] - (inertia[0, 0] if i == j else 0.0)
+            off += d * d
+    # J w x w = (J - J00) w x w, so the bound vanishes for spherical inertia
+    bounds[4] = w2 * (1.0 + np.sqrt(off) * largest_inverse)
+    return bounds
 
 
 @kernel()
@@ -275,15 +238,3 @@ def first_root(f, rate, half_curvature):
     if rate > 0.0:
         return (rate + root) / (-2.0 * half_curvature)
     return 2.0 * f / (root - rate) if root - rate > 0.0 else 0.0
-
-
-@kernel()
-def state_of_all(piece_coefficients, piece_start, time):
-    """States (n, 13) of all bodies at `time` from their current pieces."""
-    count = piece_coefficients.shape[0]
-    states = np.empty((count, 13))
-    for b in range(count):
-        state = evaluate_piece(piece_coefficients[b], time - piece_start[b])
-        for i in range(13):
-            states[b, i] = state[i]
-    return states

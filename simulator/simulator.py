@@ -16,7 +16,7 @@ from ..bodies import Drive, PlacedJoint, Scene
 from ..impact_laws import ImpactLaw, ImpactOutcome, ImpactProblem
 from ..progress import ProgressBar
 from .apart import all_stay_apart
-from .assembly import equip
+from .assembly import equip, equip_as
 from .collision.pairs import refuse_unknown_distances
 from .engine import loop_kernels as loop
 from .engine.log_kernels import USER, log_works
@@ -127,7 +127,8 @@ class Simulator:
 
     def _set_packed(self, packed: Array) -> None:
         """Go on from these packed states (n, 13)."""
-        world, before = self._begun(packed, self.time, f"at t = {self.time:g} s"), self._world
+        before = self._world
+        world = self._begun(packed, self.time, f"at t = {self.time:g} s", before)
         log_works(before.address)
         self.trajectory.log.take(before)
         world.header["happened"] = before.header["happened"]
@@ -450,8 +451,9 @@ class Simulator:
         if self._recorder and not self._calling:
             self._recorder.event_added()
 
-    def _begun(self, states: Array, time: float, when: str) -> World:
-        """A world in which all bodies go on from these packed states (n, 13) alone, at a time [s].
+    def _begun(self, states: Array, time: float, when: str, earlier: World | None = None) -> World:
+        """A world in which all bodies go on from these packed states (n, 13) alone, at a time [s], instead of in an
+        earlier one.
 
         ValueError, which says `when`, where bodies overlap or are not as joints want them.
         """
@@ -461,7 +463,10 @@ class Simulator:
         header["accuracy"], header["fixed_step"] = integrator.accuracy, integrator.fixed_step or 0.0
         if integrator.largest_step is not None:
             header["longest_step"] = integrator.largest_step
-        equip(world, self.law)
+        if earlier is None:
+            equip(world, self.law)
+        else:
+            equip_as(world, earlier)
         loop.start(world.address)
         refuse_overlap(world, when)
         refuse_loose_joints(self.model, states, when)

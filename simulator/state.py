@@ -182,14 +182,6 @@ class Model:
             return self.articulation.spring_energy(packed)
         return np.array([self.articulation.spring_energy(each) for each in packed])
 
-    def energy_of(self, bodies: NDArray[np.int64], states: Array) -> float:
-        """Kinetic plus gravitational energy [J] of movable bodies at packed states (n, 13) of all."""
-        rows, mass = states[bodies], self.mass[bodies]
-        kinetic = 0.5 * mass @ (rows[:, 7:10] ** 2).sum(axis=1) - mass @ (rows[:, :3] @ self.gravity)
-        return float(
-            kinetic + 0.5 * np.einsum("bi,bij,bj->", rows[:, 10:13], self.inertia[bodies], rows[:, 10:13])
-        )
-
 
 def _inverses(body: Body, plane: Array | None) -> tuple[Array, Array]:
     """Inverse mass (3, 3), world axes, and inverse inertia (3, 3), body axes; ValueError where it moves out

@@ -50,18 +50,6 @@ OVERLAP = 1e-9
 LASTING = 1e-9
 """[of the scene's speed] Touching points that separate slower than this are candidates for lasting contact."""
 
-STOPPED = 1e-12
-"""[m/s] Backward slip below it is rounding of slip that only just starts. Larger stops slow slip late."""
-
-CHATTER_TIME, CHATTER_CHANGES, CHATTER_SLIP = 1e-3, 4, 1e-4
-"""[s], [changes of mode], [m/s] Slip this slow is taken as none where the mode changed this often within this
-time: slow slip under unsteady friction turns and stops without end. Larger stops what slides."""
-
-HELD_SLIP, HELD_TURN = 1e-4, 0.02
-"""[m/s], [rad] Slip slower than this keeps the direction of its friction over one step that turns it less
-than HELD_TURN, because the direction is singular at zero slip; faster slip has friction against it at every
-instant. Larger turns friction late, smaller takes more steps around every stop."""
-
 STRAIGHT_SLIP = 1e-10
 """[m/s] Slip that leaves its line by less over a step goes straight, with friction along that line. Larger:
 friction errs in direction. Smaller than what laws leave beside the line: stops of slip take many small steps."""

@@ -174,7 +174,7 @@ class _Piece:
         self.coefficients, span = kernels.free_piece(state, self._pull, *self._inertia)
         span = min(span, _LONGEST_PIECE)
         self.end = now + span
-        self.bounds = kernels.motion_bounds(self.coefficients, span, *self._inertia, True)
+        self.bounds = kernels.motion_bounds(self.coefficients, *self._inertia)
 
     def state(self, time: float) -> Array:
         return kernels.evaluate_piece(self.coefficients, time - self.start)

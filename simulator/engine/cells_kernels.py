@@ -12,9 +12,7 @@ from ...compiled import kernel
 from ..kernels import vector, wholes
 from .flight_kernels import place_at
 from .queue_kernels import enter_cell_change
-from .tables_kernels import NUMBER, bodies, header, heads, levels, motions, others, places, planes
-
-_OTHERS = NUMBER["others"]
+from .tables_kernels import bodies, header, heads, levels, motions, others, places, planes
 
 
 @kernel()

@@ -22,9 +22,6 @@ from ..kernels import cross, dot, ellipsoid_height, ellipsoid_lowest, turned, tu
 
 FACE_CURVE, POINT_CURVE, LINE, CIRCLE, ELLIPSOID_CURVE = 0, 1, 2, 3, 4
 LIMIT_KIND = 16
-FRAME, ARM_P, ARM_F, VELOCITY, RATE, GAP = 0, 9, 12, 15, 18, 21
-"""Places in a row of what `touch_curves` fills."""
-CURVE_ROW = 22
 ALTERNATIONS, NEWTON_STEPS = 3, 20
 
 
@@ -86,12 +83,12 @@ def fill_row(
 
 @kernel()
 def touch_curves(kind, g, RP, p, RF, f, row):
-    """Fill a row (CURVE_ROW,) of a contact of any kind, from rotations and packed states (13,) of P and F.
+    """Fill a row (ROW,) of a contact of any kind, from rotations and packed states (13,) of P and F.
 
-    FRAME (9): normal, tangent, tangent2, world axes; ARM_P, ARM_F (3 each): from the centres of P and F to the
-    place of contact; VELOCITY (3): of P against F, in the frame; RATE (3): of that without accelerations; GAP. The
-    frame moves along both surfaces with the place of contact; the tangent is what F carries, projected onto the
-    plane of contact.
+    From 0: frame (9: normal, tangent, tangent2, world axes); from 9 and 12: arms (3 each) from the centres of P
+    and F to the place of contact; 15: velocity (3) of P against F, in the frame; 18: its rate (3) without
+    accelerations; 21: gap. The frame moves along both surfaces with the place of contact; the tangent is what F
+    carries, projected onto the plane of contact.
     """
     bx, by, bz = p[0] - f[0], p[1] - f[1], p[2] - f[2]
     vx, vy, vz = p[7] - f[7], p[8] - f[8], p[9] - f[9]

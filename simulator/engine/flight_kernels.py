@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...compiled import kernel
-from ..kernels import TERMS, free_piece_into, motion_bounds, vector
+from ..kernels import TERMS, evaluate_piece_into, free_piece_into, motion_bounds, vector
 from .queue_kernels import enter_end
 from .tables_kernels import (
     BALLISTIC,
@@ -55,14 +55,7 @@ def state_on_piece(kind, state, acceleration, C, terms, tau, out):
             out[7 + i] = state[7 + i] + tau * acceleration[i]
         turned_ball(state, tau, out)
         return
-    for i in range(13):
-        value = C[i, terms - 1]
-        for k in range(terms - 2, -1, -1):
-            value = value * tau + C[i, k]
-        out[i] = value
-    norm = np.sqrt(out[3] ** 2 + out[4] ** 2 + out[5] ** 2 + out[6] ** 2)
-    for i in range(3, 7):
-        out[i] /= norm
+    evaluate_piece_into(C, terms, tau, out)
 
 
 @kernel()
@@ -171,7 +164,7 @@ def fly(world, body):
     m = motions(world)[body]
     C = coefficients(world)[slot]
     span = free_piece_into(m.state, m.acceleration, b.inertia, b.inverse_inertia, C)
-    bounds = motion_bounds(C, span, b.inertia, b.inverse_inertia, True)
+    bounds = motion_bounds(C, b.inertia, b.inverse_inertia)
     m.turning = bounds[4]
     m.terms = TERMS if span < np.inf else FLIGHT_TERMS
     begin(world, body, SERIES, w.time + span)

@@ -15,6 +15,7 @@ from .bounces_kernels import mark_closing, note_bounces
 from .cells_kernels import change_cell, list_others, settle_in
 from .flight_kernels import bring, fly
 from .gather_kernels import begin_event, drop_open, gather, join, place_found, show_place
+from .islands_kernels import give_back_island, unite, unite_group
 from .kinds_kernels import slow_speed
 from .law_kernels import NEEDS_PYTHON
 from .log_kernels import (
@@ -58,7 +59,6 @@ from .tables_kernels import (
     bodies,
     contacts,
     found,
-    groups,
     header,
     islands,
     local_contacts,
@@ -289,13 +289,9 @@ def dissolve_islands(world):
     for k in range(w.members_count):
         m = motions(world)[members(world)[k]]
         if m.island >= 0:
-            e = islands(world)[m.island]
-            if e.bodies > 0:
+            if islands(world)[m.island].bodies > 0:
                 log_work(world, m.island)
-                e.version += 1
-                e.bodies = 0
-                e.next = w.free_island
-                w.free_island = m.island
+                give_back_island(world, m.island)
             m.island = -1
 
 
@@ -392,32 +388,6 @@ def has_stopped(world, row):
             u = local_placed(world)[k]
             return u[16] * u[16] + u[17] * u[17] <= (STOPPED_SLIP * SLOW_SLIP * w.speed) ** 2
     return c.mode != SLIDING
-
-
-@kernel()
-def root_of(world, body):
-    """The member that stands for all that hold together with one."""
-    m = motions(world)
-    while m[body].root != body:
-        body = m[body].root
-    return body
-
-
-@kernel()
-def unite(world, one, other):
-    """Let two members hold together."""
-    one, other = root_of(world, one), root_of(world, other)
-    motions(world)[max(one, other)].root = min(one, other)
-
-
-@kernel()
-def unite_group(world, body):
-    """Let a member hold together with those of its group that come before it."""
-    w, g = header(world), groups(world)[bodies(world)[body].joined]
-    if g.look != w.looks:
-        g.look, g.root = w.looks, body
-    else:
-        unite(world, g.root, body)
 
 
 @kernel()

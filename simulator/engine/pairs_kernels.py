@@ -22,14 +22,19 @@ ON_PLANE, BALLS, HULLS, ROUNDS, MESHES, ROUND_MESH = 0, 1, 2, 3, 4, 5
 everything in one way; balls each other in closed form; hulls by axes and features; cylinders by axes; triangles
 by features."""
 
-_PAIRS, _PAIR_INDEX = NUMBER["pairs"], NUMBER["pair_index"]
+_PAIRS = NUMBER["pairs"]
 _FREE = -1
 
 
 @kernel()
 def kind_of(world, i, j):
     """How two bodies meet."""
-    first, second = bodies(world)[i].shape_class, bodies(world)[j].shape_class
+    return kind_of_classes(bodies(world)[i].shape_class, bodies(world)[j].shape_class)
+
+
+@kernel()
+def kind_of_classes(first, second):
+    """How bodies of two classes of shapes meet."""
     low, high = min(first, second), max(first, second)
     if low == PLANE:
         return ON_PLANE

@@ -127,6 +127,16 @@ def factorise(count, order, degree, later, place, diagonal, off):
 
 
 @kernel()
+def take_product(A, x, y):
+    """Take A x from y (6,)."""
+    for r in range(6):
+        total = 0.0
+        for q in range(6):
+            total += A[r, q] * x[q]
+        y[r] -= total
+
+
+@kernel()
 def solve_factors(count, order, degree, later, place, diagonal, off, x):
     """Solve in place for x (count, 6)."""
     t0 = t1 = t2 = t3 = t4 = t5 = 0.0
@@ -134,22 +144,12 @@ def solve_factors(count, order, degree, later, place, diagonal, off, x):
         k = order[step]
         for p in range(degree[step]):
             i = later[step, p]
-            L = off[place[i, k]]
-            for r in range(6):
-                total = 0.0
-                for q in range(6):
-                    total += L[r, q] * x[k, q]
-                x[i, r] -= total
+            take_product(off[place[i, k]], x[k], x[i])
     for step in range(count - 1, -1, -1):
         k = order[step]
         for p in range(degree[step]):
             j = later[step, p]
-            U = off[place[k, j]]
-            for r in range(6):
-                total = 0.0
-                for q in range(6):
-                    total += U[r, q] * x[j, q]
-                x[k, r] -= total
+            take_product(off[place[k, j]], x[j], x[k])
         t0, t1, t2, t3, t4, t5 = x[k, 0], x[k, 1], x[k, 2], x[k, 3], x[k, 4], x[k, 5]
         D = diagonal[k]
         for r in range(6):

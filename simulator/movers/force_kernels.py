@@ -219,6 +219,17 @@ def add_block(s, i, j, first, second, D):
 
 
 @kernel()
+def add_contact(s, c, D):
+    """Add what a contact of stiffness D (3, 3) couples to the blocks of its bodies."""
+    for side in range(2):
+        i = s.ends[c, side]
+        for end in range(2):
+            j = s.ends[c, end]
+            if i >= 0 and j >= 0:
+                add_block(s, i, j, s.jacobian[c, side], s.jacobian[c, end], D)
+
+
+@kernel()
 def clear_blocks(s):
     """Let the matrix be M."""
     for k in range(s.mass.shape[0]):
@@ -282,12 +293,7 @@ def newton_matrix(s, r, q, u, p, where, whole):
                 for i in range(3):
                     D[i, 1] += D[i, 0] * x
                     D[i, 2] += D[i, 0] * y
-        for side in range(2):
-            i = s.ends[c, side]
-            for end in range(2):
-                j = s.ends[c, end]
-                if i >= 0 and j >= 0:
-                    add_block(s, i, j, s.jacobian[c, side], s.jacobian[c, end], D)
+        add_contact(s, c, D)
     factorise(s.mass.shape[0], s.order, s.degree, s.later, s.place, s.diagonal, s.off)
 
 
@@ -464,12 +470,7 @@ def mode_matrix(s, r, mode, direction):
         if mode[c] == SLIDING:
             D[1, 0] = -s.friction[c] * stiff * direction[c, 0]
             D[2, 0] = -s.friction[c] * stiff * direction[c, 1]
-        for side in range(2):
-            i = s.ends[c, side]
-            for end in range(2):
-                j = s.ends[c, end]
-                if i >= 0 and j >= 0:
-                    add_block(s, i, j, s.jacobian[c, side], s.jacobian[c, end], D)
+        add_contact(s, c, D)
     factorise(s.mass.shape[0], s.order, s.degree, s.later, s.place, s.diagonal, s.off)
 
 

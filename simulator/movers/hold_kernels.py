@@ -5,6 +5,7 @@ import numpy as np
 
 from ...compiled import call, kernel, part
 from ..engine.flight_kernels import begin, bring, slot_of
+from ..engine.islands_kernels import give_back_island, new_island, root_of
 from ..engine.log_kernels import log_jump, log_work
 from ..engine.queue_kernels import enter_island_end
 from ..engine.tables_kernels import (
@@ -13,7 +14,6 @@ from ..engine.tables_kernels import (
     DEGREE,
     FRICTION,
     HELD,
-    NUMBER,
     OPEN,
     SERIES,
     STILL,
@@ -36,7 +36,6 @@ from ..engine.tables_kernels import (
     local_turn,
     members,
     motions,
-    reserve,
 )
 from ..kernels import TERMS, matrix
 from ..tolerances import FIRST_STEP, MICRO_STEP
@@ -47,41 +46,17 @@ from .modes_kernels import CALMS, NO_FORCES, NOTHING_PRESSES, RESTS, can_open, c
 from .steps_kernels import make_step
 from .system_kernels import place, problem, show_island, write_forces
 
-_ISLANDS = NUMBER["islands"]
 STARTED, JAMS = 0, 1
-
-
-@kernel()
-def new_island(world):
-    """A free row of the table of islands."""
-    w = header(world)
-    if w.free_island >= 0:
-        row = w.free_island
-        w.free_island = islands(world)[row].next
-    else:
-        row = w.islands_count
-        w.islands_count += 1
-        reserve(world, _ISLANDS, w.islands_count)
-        islands(world)[row].version = 0
-    e = islands(world)[row]
-    e.body = e.contact = -1
-    e.bodies = e.contacts = 0
-    e.cause = -1
-    return row
 
 
 @kernel()
 def dissolve(world, island):
     """Give an island back; what was due of it is void."""
-    w, e = header(world), islands(world)[island]
-    body = e.body
+    body = islands(world)[island].body
     while body >= 0:
         motions(world)[body].island = -1
         body = motions(world)[body].fellow
-    e.version += 1
-    e.bodies = 0
-    e.next = w.free_island
-    w.free_island = island
+    give_back_island(world, island)
 
 
 @kernel()
@@ -425,7 +400,7 @@ def hold(world, what, row):
         for c in range(w.found_count):
             o = table[found(world)[c]]
             body = o.first if motions(world)[o.first].mark == w.event else o.second
-            together = together or (o.mode == HELD and root_is(world, body, root))
+            together = together or (o.mode == HELD and root_of(world, body) == root)
         if together:
             settle_roots(world, root)
             if start_island(world, root) == JAMS:
@@ -434,21 +409,12 @@ def hold(world, what, row):
 
 
 @kernel()
-def root_is(world, body, root):
-    """Whether a member holds together with `root`."""
-    m = motions(world)
-    while m[body].root != body:
-        body = m[body].root
-    return body == root
-
-
-@kernel()
 def settle_roots(world, root):
     """Let all members that hold together with `root` have it for their root."""
     w = header(world)
     for k in range(w.members_count):
         body = members(world)[k]
-        if root_is(world, body, root):
+        if root_of(world, body) == root:
             motions(world)[body].root = root
 
 

@@ -447,6 +447,20 @@ def close_up(world, y):
 
 
 @kernel()
+def copy_forces(world, p, q, a, to_p, to_q, to_a):
+    """Copy forces of contacts (nc, 3) and joints (nj,), and accelerations (m, 6)."""
+    w = header(world)
+    for c in range(w.nc):
+        for e in range(3):
+            to_p[c, e] = p[c, e]
+    for c in range(w.nj):
+        to_q[c] = q[c]
+    for k in range(w.m):
+        for i in range(6):
+            to_a[k, i] = a[k, i]
+
+
+@kernel()
 def make_step(world, longest, C, work):
     """A step of the island that is shown from its states now, at most `longest` [s].
 
@@ -487,14 +501,7 @@ def make_step(world, longest, C, work):
         return 0.0, 0.0, what, which, longest
     h = slip_allows(world, longest)
     kept, kept_joint, kept_a = matrix(w.nc, 3), vector(w.nj), matrix(m, 6)
-    for c in range(w.nc):
-        for e in range(3):
-            kept[c, e] = force[c, e]
-    for c in range(w.nj):
-        kept_joint[c] = joint[c]
-    for k in range(m):
-        for i in range(6):
-            kept_a[k, i] = a[k, i]
+    copy_forces(world, force, joint, a, kept, kept_joint, kept_a)
     least = 1e-10 * w.duration
     next_h = h
     for _ in range(_ATTEMPTS):
@@ -510,14 +517,7 @@ def make_step(world, longest, C, work):
             h *= max(_SHRINK, _SAFETY * eighth_root(w.accuracy / error))
         else:
             h *= _SHRINK
-        for c in range(w.nc):
-            for e in range(3):
-                force[c, e] = kept[c, e]
-        for c in range(w.nj):
-            joint[c] = kept_joint[c]
-        for k in range(m):
-            for i in range(6):
-                a[k, i] = kept_a[k, i]
+        copy_forces(world, kept, kept_joint, kept_a, force, joint, a)
         if h < least:
             return 0.0, 0.0, FAILS, -1, longest
     at_end, _, _ = least_margin(world)

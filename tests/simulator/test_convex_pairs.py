@@ -542,7 +542,7 @@ def first_meeting(scene, pair, end):
                 inertia, inverse = model.inertia[body], model.inverse_inertia[body]
                 piece, span = kernels.free_piece(states[body], model.gravity, inertia, inverse)
                 span = min(span, 1.0)
-                bounds.append(kernels.motion_bounds(piece, span, inertia, inverse, True))
+                bounds.append(kernels.motion_bounds(piece, inertia, inverse))
             else:
                 piece, span = np.zeros((13, kernels.TERMS)), math.inf
                 piece[:, 0] = states[body]
@@ -760,7 +760,7 @@ def bounced(model, states, random, wanted, gap_of, allowed=1e-11):
             piece, holds = kernels.free_piece(state, np.zeros(3), body.inertia, inverse)
             span = min(span, holds)
             pieces.append(piece)
-            bounds.append(kernels.motion_bounds(piece, span, body.inertia, inverse, True))
+            bounds.append(kernels.motion_bounds(piece, body.inertia, inverse))
         when, hit = pair_impact(model, (0, 1), tuple(pieces), tuple(bounds), (0.0, 0.0), span)
         assert hit in (0, 1)
         tau = min(when, span)

@@ -263,7 +263,7 @@ def flown(bodies, states, longest):
         still = np.zeros(5)
         bounds.append(
             still if body.fixed
-            else kernels.motion_bounds(piece, span, body.inertia, np.linalg.inv(body.inertia), True)
+            else kernels.motion_bounds(piece, body.inertia, np.linalg.inv(body.inertia))
         )  # fmt: skip
     return tuple(pieces), tuple(bounds), span
 

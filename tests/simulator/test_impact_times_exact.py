@@ -60,7 +60,7 @@ class Piece:
         self.start = start
         self.coefficients, span = kernels.free_piece(state, pull, inertia, inverse)
         self.end = start + span
-        self.bounds = kernels.motion_bounds(self.coefficients, span, inertia, inverse, True)
+        self.bounds = kernels.motion_bounds(self.coefficients, inertia, inverse)
 
     def state(self, now):
         return kernels.evaluate_piece(self.coefficients, now - self.start)

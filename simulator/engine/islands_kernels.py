@@ -1,0 +1,61 @@
+"""The table of islands, and which members of an event hold together."""
+
+from ...compiled import kernel
+from .tables_kernels import NUMBER, bodies, groups, header, islands, motions, reserve
+
+_ISLANDS = NUMBER["islands"]
+
+
+@kernel()
+def new_island(world):
+    """A free row of the table of islands."""
+    w = header(world)
+    if w.free_island >= 0:
+        row = w.free_island
+        w.free_island = islands(world)[row].next
+    else:
+        row = w.islands_count
+        w.islands_count += 1
+        reserve(world, _ISLANDS, w.islands_count)
+        islands(world)[row].version = 0
+    e = islands(world)[row]
+    e.body = e.contact = -1
+    e.bodies = e.contacts = 0
+    e.cause = -1
+    return row
+
+
+@kernel()
+def give_back_island(world, island):
+    """Let the row of an island be free; what was due of it is void."""
+    w, e = header(world), islands(world)[island]
+    e.version += 1
+    e.bodies = 0
+    e.next = w.free_island
+    w.free_island = island
+
+
+@kernel()
+def root_of(world, body):
+    """The member that stands for all that hold together with one."""
+    m = motions(world)
+    while m[body].root != body:
+        body = m[body].root
+    return body
+
+
+@kernel()
+def unite(world, one, other):
+    """Let two members hold together."""
+    one, other = root_of(world, one), root_of(world, other)
+    motions(world)[max(one, other)].root = min(one, other)
+
+
+@kernel()
+def unite_group(world, body):
+    """Let a member hold together with those of its group that come before it."""
+    w, g = header(world), groups(world)[bodies(world)[body].joined]
+    if g.look != w.looks:
+        g.look, g.root = w.looks, body
+    else:
+        unite(world, g.root, body)
