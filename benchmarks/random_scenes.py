@@ -106,15 +106,17 @@ def _thrown(random: np.random.Generator, shape: Any, position: Any, material: Ma
 
 
 def _toss(scene: Scene, random: np.random.Generator, count: int, size: float, material: Material) -> None:
-    for k in range(min(count, 3)):
+    top = 0.2
+    for _ in range(min(count, 3)):
         ellipsoid = min(count, 3) == 1 and random.random() < 0.2
         shape = (
             Ellipsoid(size * random.uniform(0.4, 1.3, 3))
             if ellipsoid
             else shape_of(random, size, meshes=True)
         )
-        place = (0.0, 0.0, (1.2 + 2.4 * k) * shape.bounding_radius + 0.2 + 4 * k * size)
+        place = (0.0, 0.0, top + shape.bounding_radius)
         scene.add(_thrown(random, shape, place, material, 0.7))
+        top += 2.5 * shape.bounding_radius
 
 
 def _heap(scene: Scene, random: np.random.Generator, count: int, size: float, material: Material) -> None:

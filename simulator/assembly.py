@@ -69,6 +69,7 @@ def equip(world: World, law: ImpactLaw) -> None:
         ):
             header[field][kind] = python_parts.address_of(function)
     header["room_part"] = python_parts.address_of(python_parts.room_on_mesh)
+    parts.append(("cylinder_room", None, kinds_kernels.room_of_cylinder, False))
     if not model.articulation.is_empty:
         parts.append(("joints", None, joint_parts_kernels.joints, True))
         parts.append(("forces", None, joint_parts_kernels.forces, True))

@@ -14,12 +14,14 @@ from ..impact_laws import (
     ImpactProblem,
     ImpactStatus,
     MaximumDissipation,
+    SequentialLCP,
     SequentialReflection,
     StrongeCoulomb,
 )
 from ..impact_laws.maximum_dissipation import RULES
 from ..impact_laws.outcome_kernels import APPROACHES
 from ..impact_laws.reflection_kernels import FEASIBLE, IMMOVABLE, TOO_MANY
+from ..impact_laws.sequential_lcp_kernels import INACCURATE, NO_SOLUTION, RESOLVED
 from ..impact_laws.sequential_reflection import ORDERS
 from .articulation import allowed_inverse
 from .engine import law_kernels
@@ -39,15 +41,20 @@ def compiled_law(law: ImpactLaw) -> Part | None:
         return law_kernels.law_stronge
     if type(law) is SequentialReflection and law.order in _COMPILED_ORDERS:
         return law_kernels.law_reflection
+    if type(law) is SequentialLCP and law.order in _COMPILED_ORDERS:
+        return law_kernels.law_sequential_lcp
     return law_kernels.law_dissipation if type(law) is MaximumDissipation else None
 
 
 def set_parameters(world: World, law: ImpactLaw) -> None:
     """Let a world know the parameters of a law that is compiled."""
     header = world.header
-    if isinstance(law, StrongeCoulomb | SequentialReflection):
-        header["law_order"] = ORDERS[str(law.order)]
-        header["law_limit"] = law.max_impacts if isinstance(law, StrongeCoulomb) else law.max_reflections
+    if isinstance(law, StrongeCoulomb | SequentialLCP):
+        header["law_order"], header["law_limit"] = ORDERS[str(law.order)], law.max_impacts
+        if isinstance(law, SequentialLCP):
+            header["law_edges"] = law.cone_edges
+    elif isinstance(law, SequentialReflection):
+        header["law_order"], header["law_limit"] = ORDERS[str(law.order)], law.max_reflections
     elif isinstance(law, MaximumDissipation):
         header["law_order"], header["law_limit"] = RULES[law.friction_rule], law.max_sweeps
         header["law_accuracy"] = law.tolerance
@@ -75,6 +82,8 @@ def problem_of(world: World) -> ImpactProblem:
             body = sides[row, side]
             joined[row, 6 * body : 6 * body + 6] += world.table("joint_jacobian", held)[row, side]
         inverse_mass = allowed_inverse(inverse_mass, joined)
+        n = dim * count
+        jacobian[world.table("numbers", n * n).reshape(n, n).diagonal() == 0.0] = 0.0  # joints bar these
     contacts = world.contacts[world.found]
     return ImpactProblem.from_generalized(
         None,
@@ -140,6 +149,8 @@ def outcome_of_record(
         outcome = SequentialReflection.outcome_of_sequence(
             problem, stages[:, :1].astype(np.int64).ravel(), ended
         )
+    elif law_name == SequentialLCP.name and ended in (RESOLVED, TOO_MANY, NO_SOLUTION, INACCURATE):
+        outcome = SequentialLCP.outcome_of_record(problem, stages, impulse, ended)
     elif law_name == MaximumDissipation.name and ended == 0:
         residual, sweeps = stages[0].tolist()
         info = {"residual": residual, "sweeps": int(sweeps), "newton_steps": 0}

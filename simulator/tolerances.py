@@ -12,6 +12,10 @@ PENETRATION = 5e-13
 """[m per m of size] Deepest overlap the event search may pass over without an event (touching points whose
 speed is rounding). Larger shows as overlap, smaller makes resting contacts trigger on rounding."""
 
+DEEPEST = 1e-10
+"""[m per m of size] Deepest overlap that a search for an impact passes over where bodies touch all the time and
+hardly leave, and it would need tens of thousands of steps. Larger shows. Smaller: searches that do not end."""
+
 FLAT_EDGE = 1e-10
 """[sine of the bend] Triangles that bend less at their common edge are one face there. Larger: real ridges are not
 felt. Smaller: rounding makes ridges on flat faces, at which sliding corners would stop."""
@@ -140,6 +144,11 @@ REST, REST_PULL = 1e-8, 1e-6
 MODE_ACCURACY = 1e-13
 """[of the largest acceleration] Acceleration of held contacts and joints that counts as none."""
 
+ROUNDED_STEP = 1e-9
+"""[relative] Error of a step that is accepted where it is rounding, since it does not shrink with the step as the
+method's own does: where a rim leans so little that its lowest point runs. Smaller: steps of 1e-11 s. Larger: motion
+that a rim, all but flat, makes within microseconds loses digits."""
+
 PRESSES_AGAIN = 1e-6
 """[of the largest contact force] A contact that others keep closed has this much force before its mode is asked
 again."""
@@ -154,6 +163,10 @@ impacts."""
 
 BOUNCE_SPEED = 1e-3
 """[of the scene's speed] Faster impacts do not end so, however often they follow: what they take is felt."""
+
+CLOSING_SPAN = 1e-3
+"""[of the scene's duration] Bounces that go on for longer are not summed yet, however small they are: what moves
+beside them moves on, and they may be impacts that only happen to be slow."""
 
 SAME_RATIO = 1e-3
 """[relative] Intervals of bounces that shrink by ratios this near shrink by one ratio."""

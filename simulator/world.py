@@ -255,7 +255,12 @@ def _fill_joints(model: Model, tables: dict[str, NDArray[Any]], header: NDArray[
         table = np.zeros(len(rows.ends), dtype=tables_kernels.JOINT_ROW)
         table["base"], table["body"], table["kind"] = rows.ends.T
         table["geometry"], table["joint"] = rows.geometry, joint_of
-        if name == "limits":
+        if name == "held":
+            turns = np.isin(table["kind"], (RowKind.ANGLE, RowKind.ROTATION))
+            ends = rows.ends[:, :2]
+            sizes = np.where(ends >= 0, model.size[ends], 0.0).max(axis=1, initial=0.0)
+            table["length"] = np.where(turns, sizes, 1.0)
+        elif name == "limits":
             table["restitution"] = restitution
             for row in table:
                 placed = model.scene.joints[row["joint"]]

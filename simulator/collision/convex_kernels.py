@@ -24,7 +24,7 @@ from ..kernels import (
     evaluate_piece,
     first_root,
 )
-from ..tolerances import CONTACT_GAP, PENETRATION, TOUCH_GAP
+from ..tolerances import CONTACT_GAP, DEEPEST, PENETRATION, TOUCH_GAP
 
 POINT, EDGE, FACE, RIM = 0, 1, 2, 3  # as in event.Feature
 SEVERAL, ROUND = 2, 3  # kinds of touching features beyond point and segment: polygon, disk
@@ -33,6 +33,7 @@ _FEW_EDGE_PAIRS = 400
 _ROUNDING = 4e-16
 _SHIFT = 1e-3
 _NEAR = 1e-3
+_STEPS, _CREEPS = 100_000, 30_000  # of a search; from then on it may pass over more
 _TIED = 16
 _EXPANSIONS = 128
 _SHALLOW = 1e-12  # of the size: less overlap is rounding of the event search, for which any good axis will do
@@ -960,23 +961,27 @@ def half_space_gap(shape, state, normal, offset):
 # -- times of impact ---------------------------------------------------------------------------------------
 
 
+@kernel()
+def passed_over(steps, size):
+    """Deepest overlap [m] that a search may pass over, after so many steps: more where it creeps along what touches
+    all the time and hardly leaves, up to DEEPEST of the size."""
+    if steps < _CREEPS:
+        return PENETRATION * size
+    return min(PENETRATION * (steps / _CREEPS) ** 6, DEEPEST) * size
+
+
 @kernel(forceinline=True)
 def _rim_rate(disk, mx, my, rx, ry, touch):
-    """Slowest rate -disk (m'.u) of the points u of a rim whose height -disk (m.u) is within `touch` of the lowest.
+    """Rate -disk (m'.u) of the lowest point u of a rim, whose height is -disk (m.u); the slowest of all points
+    where all are within `touch` of the lowest.
 
-    (mx, my) is the direction across the axis, (rx, ry) its rate of change.
+    (mx, my) is the direction across the axis, (rx, ry) its rate of change. (Points beside the lowest, within
+    rounding as low, come closer while it leaves: their rates would take a rim that rolls off for one that hits.)
     """
     across = np.sqrt(mx * mx + my * my)
-    turning = np.sqrt(rx * rx + ry * ry)
     if 2.0 * disk * across <= touch:
-        return -disk * turning
-    ux, uy = mx / across, my / across
-    ahead = rx * ux + ry * uy
-    aside = abs(ry * ux - rx * uy)
-    cosine = 1.0 - touch / (disk * across)
-    if ahead >= cosine * turning:
-        return -disk * turning
-    return -disk * (ahead * cosine + aside * np.sqrt(1.0 - cosine * cosine))
+        return -disk * np.sqrt(rx * rx + ry * ry)
+    return -disk * (rx * mx + ry * my) / across
 
 
 @kernel()
@@ -1042,8 +1047,9 @@ def half_space_impact(shape, C, begin, span, bounds, ignored, normal, offset, si
         ways += bounds[4] * largest * (largest / smallest + 1.0)
     half_curvature = min(0.0, 0.5 * (acceleration - bounds[3] - ways))
     touch = TOUCH_GAP * size
-    deepest = PENETRATION * size
-    for _ in range(100000):
+    for made in range(_STEPS):
+        deepest = passed_over(made, size)
+        close = max(touch, 0.1 * deepest) if made >= _CREEPS else touch
         frame_of_piece(C, moving, turning, tau, state, frame)
         mx, my, mz = to_body(frame, nx, ny, nz)
         rx, ry, rz = _support_rate(shape, frame, mx, my, mz, 0.0, 0.0, 0.0)
@@ -1067,10 +1073,12 @@ def half_space_impact(shape, C, begin, span, bounds, ignored, normal, offset, si
             if gap <= touch and rate < -slow:
                 return tau, j
             slack = 0.0
-            if gap <= touch and (rate * rate <= -0.4 * half_curvature * deepest or -slow <= rate < 0.0):
+            if gap <= close and (rate * rate <= -0.4 * half_curvature * deepest or -slow <= rate < 0.0):
                 # it hardly leaves, or only rounding brings it closer: look again before it could be deeper
                 # than allowed
                 slack = max(deepest, 0.1 * deepest - gap)
+            elif gap < 0.0:  # the lowest point leaves; of a rim others may come down
+                slack = 0.1 * deepest - gap
             root = first_root(max(gap + slack, 0.0), rate, half_curvature)
             if disk > 0.0 and root < step:
                 root = min(root, span - tau)
@@ -1139,7 +1147,8 @@ def turning_bounds(shape_a, frame_a, bounds_a, shape_b, frame_b, bounds_b, horiz
 
 @kernel()
 def axis_step(
-    shape_a, frame_a, bounds_a, shape_b, frame_b, bounds_b, nx, ny, nz, ox, oy, oz, far, fast, horizon, gap, size
+    shape_a, frame_a, bounds_a, shape_b, frame_b, bounds_b, nx, ny, nz, ox, oy, oz, far, fast, horizon, gap, size,
+    deepest
 ):  # fmt: skip
     """How long an axis n separates two shapes that turns at the constant rate o [rad/s, world]: (step, rate).
 
@@ -1149,7 +1158,8 @@ def axis_step(
     turns with a body has that body's face at rest below it: one fixed in the world cannot tell corners of a
     turning face that come closer from the place of contact, which does not.
     """
-    touch, deepest = TOUCH_GAP * size, PENETRATION * size
+    touch = TOUCH_GAP * size
+    close = max(touch, 0.1 * deepest) if deepest > PENETRATION * size else touch
     ax, ay, az = to_body(frame_a, nx, ny, nz)
     bx, by, bz = to_body(frame_b, -nx, -ny, -nz)
     rax, ray, raz = _support_rate(shape_a, frame_a, ax, ay, az, ox, oy, oz)
@@ -1182,9 +1192,11 @@ def axis_step(
         )
     half_curvature = min(0.0, half_curvature)
     slack = 0.0
-    if gap <= touch and (rate * rate <= -0.4 * half_curvature * deepest or rate < 0.0):
+    if gap <= close and (rate * rate <= -0.4 * half_curvature * deepest or (rate < 0.0 and gap <= touch)):
         # they hardly leave, or this axis does not show it: look again before they could be deeper than allowed
         slack = max(deepest, 0.1 * deepest - gap)
+    elif gap < 0.0:
+        slack = 0.1 * deepest - gap
     # first root of the lowest of all pair quadratics: concave, so shrinking from an active pair is exact
     step = first_root(max(gap + slack, 0.0), rate, half_curvature)
     apart = nx * dx + ny * dy + nz * dz - shape_a.radius - shape_b.radius + slack
@@ -1294,7 +1306,8 @@ def pair_impact(
     disks = shape_a.disk > 0.0 or shape_b.disk > 0.0
     near = False
     tau = 0.0
-    for _ in range(100000):
+    for made in range(_STEPS):
+        deepest = passed_over(made, size)
         if tau > 0.0:
             frame_of_piece(CA, moving_a, turning_a, start_a + tau, state, frame_a)
             frame_of_piece(CB, moving_b, turning_b, start_b + tau, state, frame_b)
@@ -1319,14 +1332,14 @@ def pair_impact(
         left = span - tau
         step, rate = axis_step(
             shape_a, frame_a, bounds_a, shape_b, frame_b, bounds_b, nx, ny, nz, 0.0, 0.0, 0.0, 0.0, 0.0, left,
-            gap, size,
+            gap, size, deepest,
         )  # fmt: skip
         if near or gap <= touch:
             far, fast, horizon = turning_bounds(shape_a, frame_a, bounds_a, shape_b, frame_b, bounds_b, left)
             for frame in (frame_a, frame_b):
                 later, other = axis_step(
                     shape_a, frame_a, bounds_a, shape_b, frame_b, bounds_b, nx, ny, nz, frame[15], frame[16],
-                    frame[17], far, fast, horizon, gap, size,
+                    frame[17], far, fast, horizon, gap, size, deepest,
                 )  # fmt: skip
                 step, rate = max(step, later), max(rate, other)
         if gap <= touch and rate < -slow:
@@ -1338,7 +1351,7 @@ def pair_impact(
                 return tau, 1
             later, _ = axis_step(
                 shape_a, frame_a, bounds_a, shape_b, frame_b, bounds_b, nx, ny, nz, ox, oy, oz, far, fast,
-                horizon, gap, size,
+                horizon, gap, size, deepest,
             )  # fmt: skip
             step = max(step, later)
         if tau >= span:

@@ -475,7 +475,7 @@ def side_steps(
         frame = frame_a if side == 0 else frame_b
         later, other = axis_step(
             A, frame_a, bounds_a, triangle, frame_b, bounds_b, nx, ny, nz, frame[15], frame[16], frame[17],
-            far, fast, horizon, gap, size,
+            far, fast, horizon, gap, size, PENETRATION * size,
         )  # fmt: skip
         step, rate = max(step, later), max(rate, other)
     return step, rate
@@ -499,7 +499,7 @@ def triangle_step(
         if gap >= allowed and (sheet or sign > 0.0):
             later, other = axis_step(
                 A, frame_a, bounds_a, triangle, frame_b, bounds_b, nx, ny, nz,
-                frame_b[15], frame_b[16], frame_b[17], far, fast, horizon, gap, size,
+                frame_b[15], frame_b[16], frame_b[17], far, fast, horizon, gap, size, PENETRATION * size,
             )  # fmt: skip
             step, rate = max(step, later), max(rate, other)
     if step >= enough:
@@ -528,6 +528,7 @@ def triangle_step(
             horizon,
             gap,
             size,
+            PENETRATION * size,
         )
         step = max(step, later)
     if not near or step >= enough:
@@ -551,6 +552,7 @@ def triangle_step(
         horizon,
         gap,
         size,
+        PENETRATION * size,
     )
     step, rate = max(step, later), max(rate, other)
     step, rate = side_steps(
@@ -621,6 +623,7 @@ def contact_axes_step(
             horizon,
             gap,
             size,
+            PENETRATION * size,
         )
         step = max(step, later)
     return step

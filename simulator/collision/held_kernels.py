@@ -19,6 +19,7 @@ from .convex_kernels import (
     FACE,
     frame_of_piece,
     pair_contacts,
+    passed_over,
     point_velocity,
     to_body,
     to_world,
@@ -30,7 +31,7 @@ from .convex_kernels import (
 _ON_HULL = 1e-7  # of the size: points this near what held contacts span are kept by them
 _SPREAD = 1e-6  # of the size: held contacts farther from a point, or line, span a line, or plane
 _APART = 1e-6  # of the size: from here on one axis leads as well
-_STEPS = 50_000
+_STEPS = 100_000
 
 
 @kernel()
@@ -98,12 +99,14 @@ def lowest_line(shape, mx, my, mz, rx, ry, rz, ahead, kept, watched):
 
 @kernel()
 def plane_step(
-    A, frame_a, bounds_a, B, frame_b, bounds_b, n, o, kept_a, kept_b, owner, far, fast, horizon, size, slow
+    A, frame_a, bounds_a, B, frame_b, bounds_b, n, o, kept_a, kept_b, owner, far, fast, horizon, size, slow,
+    deepest
 ):  # fmt: skip
     """How long a plane across n, which turns at o [rad/s], has all watched points on their sides [s]; 0 where one
     of them touches it and comes closer; how far they are from it now [m]; how long until they could be too deep.
     `owner`: whose face it goes with, 0 for A, 1 for B, 2: nobody's; that body is on its side anyway."""
-    touch, deepest = TOUCH_GAP * size, PENETRATION * size
+    touch = TOUCH_GAP * size
+    close = max(touch, 0.1 * deepest) if deepest > PENETRATION * size else touch
     ax, ay, az = to_body(frame_a, n[0], n[1], n[2])
     bx, by, bz = to_body(frame_b, -n[0], -n[1], -n[2])
     wx, wy, wz = to_body(frame_a, frame_a[15] - o[0], frame_a[16] - o[1], frame_a[17] - o[2])
@@ -132,11 +135,10 @@ def plane_step(
                 break
             gap, rate = apart + fa + fb, drift + ra + rb
             clear = min(clear, gap)
-            if gap <= touch:
-                if rate < -slow:
-                    return 0.0, clear, first_root(deepest, rate, half)
-                if rate * rate <= -0.4 * half * deepest or rate < 0.0:
-                    gap = max(gap + deepest, 0.1 * deepest)
+            if gap <= touch and rate < -slow:
+                return 0.0, clear, first_root(deepest, rate, half)
+            if gap <= close and (rate * rate <= -0.4 * half * deepest or (rate < 0.0 and gap <= touch)):
+                gap = max(gap + deepest, 0.1 * deepest)
             shorter = first_root(max(gap, 0.0), rate, half)
             if shorter >= step * (1.0 - 1e-12):
                 break
@@ -255,7 +257,8 @@ def held_impact(
                         kept[shape.edge_ends[index[k, side], end]] = True
     n, o = np.empty(3), np.empty(3)
     tau = 0.0
-    for _ in range(_STEPS):
+    for made in range(_STEPS):
+        deepest = passed_over(made, size)
         if tau > 0.0:
             frame_of_piece(CA, moving_a, turning_a, start_a + tau, state, frame_a)
             frame_of_piece(CB, moving_b, turning_b, start_b + tau, state, frame_b)
@@ -280,7 +283,7 @@ def held_impact(
                 o[0], o[1], o[2] = turn_across(frame_a, frame_b, n[0], n[1], n[2], ax, ay, az, bx, by, bz)
             allowed, gap, sinks = plane_step(
                 A, frame_a, bounds_a, B, frame_b, bounds_b, n, o, kept_a, kept_b, planes[p, 0], far, fast, horizon,
-                size, slow,
+                size, slow, deepest,
             )  # fmt: skip
             step, clear, deeper = max(step, allowed), max(clear, gap), max(deeper, sinks)
             if step >= horizon:
@@ -292,7 +295,7 @@ def held_impact(
             if not holds:
                 return tau, 2
             # no plane of these keeps them apart, nor do they meet: look again before they could be too deep
-            step = max(deeper, PENETRATION * size / max(fast, slow))
+            step = max(deeper, deepest / max(fast, slow))
         if tau >= span or (holds and count == 0):
             return np.inf, 0
         if not holds and (clear > _APART * size or count == 0):

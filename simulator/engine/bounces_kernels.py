@@ -6,7 +6,7 @@ the friction cones: what it takes away is the motion of the bounces and nothing 
 """
 
 from ...compiled import kernel
-from ..tolerances import BOUNCE_SPEED, BOUNCE_WAY, SAME_RATIO
+from ..tolerances import BOUNCE_SPEED, BOUNCE_WAY, CLOSING_SPAN, SAME_RATIO
 from .kinds_kernels import slow_speed
 from .tables_kernels import BOUNCES, contacts, found, header, local_placed, pairs
 
@@ -37,8 +37,12 @@ def note_bounces(world):
         p.bounce_time[0], p.bounce_speed[0] = w.time, approach
         p.bounces = min(p.bounces + 1, BOUNCES)
         if p.bounces == BOUNCES and accumulates(world, row):
-            w.closing_speed = max(w.closing_speed, approach, p.bounce_speed[1])
-            w.closing_span = max(w.closing_span, what_is_left(world, row))
+            left, sure = what_is_left(world, row)
+            if left <= CLOSING_SPAN * w.duration:
+                w.closing_speed = max(w.closing_speed, approach, p.bounce_speed[1])
+                w.closing_span = max(w.closing_span, left)
+                if sure:
+                    w.accumulated_at = max(w.accumulated_at, w.time + left)
 
 
 @kernel()
@@ -56,7 +60,8 @@ def accumulates(world, row):
 
 @kernel()
 def what_is_left(world, row):
-    """How long [s] the bounces of a pair go on: the sum of intervals that shrink by one ratio, else the longest."""
+    """How long [s] the bounces of a pair go on: the sum of intervals that shrink by one ratio, else the longest;
+    whether it is such a sum."""
     p = pairs(world)[row]
     last = p.bounce_time[0] - p.bounce_time[1]
     before = p.bounce_time[1] - p.bounce_time[2]
@@ -64,11 +69,8 @@ def what_is_left(world, row):
     if last > 0.0 and before > 0.0 and earlier > 0.0:
         ratio, other = last / before, before / earlier
         if ratio < 1.0 and abs(ratio - other) <= SAME_RATIO * ratio:
-            w = header(world)
-            left = last * ratio / (1.0 - ratio)
-            w.accumulated_at = max(w.accumulated_at, w.time + left)
-            return left
-    return max(last, before, earlier)
+            return last * ratio / (1.0 - ratio), True
+    return max(last, before, earlier), False
 
 
 @kernel()

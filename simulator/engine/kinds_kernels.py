@@ -7,7 +7,7 @@ CONTACT_GAP of the size, and puts them into the pair's chain of contacts; it ret
 
 import numpy as np
 
-from ...compiled import kernel, part
+from ...compiled import kernel, part, rows_at
 from ..collision.convex_kernels import (
     RIM_POINTS,
     half_space_contacts,
@@ -19,14 +19,15 @@ from ..collision.convex_kernels import (
 )
 from ..collision.held_kernels import held_impact
 from ..kernels import evaluate_piece, first_root, rotation_matrix, vector
-from ..tolerances import APPROACH, CONTACT_GAP, PENETRATION, TOUCH_GAP
+from ..tolerances import APPROACH, CONTACT_GAP, PENETRATION, STAY, TOUCH_GAP
 from .contacts_kernels import ELLIPSOID, FACE, POINT, RIM, add_contact, add_contacts, set_along
 from .flight_kernels import place_at, state_at
 from .pairs_kernels import inside_row, is_second, pair_row, size_of
 from .shapes_kernels import bounds_of, piece_of, shape_of
-from .tables_kernels import BALLISTIC, OPEN, bodies, contacts, header, motions, pairs
+from .tables_kernels import BALLISTIC, FLOAT, OPEN, bodies, contacts, header, local_contacts, motions, pairs
 
 MOST_STEPS = 100_000
+rows_of_states = rows_at(np.dtype(FLOAT), (13,))
 
 
 @kernel()
@@ -123,7 +124,7 @@ def search_on_plane(world, i, j):
         c = pairs(world)[row].contact
         while c >= 0:
             if contacts(world)[c].mode != OPEN:
-                ignored[contacts(world)[c].index[0]] = True
+                ignored[core_point(shape, contacts(world)[c])] = True
             c = contacts(world)[c].next
     when, hit = half_space_impact(
         shape, piece_of(world, a), begin, m.end - m.start, bounds_of(world, a), ignored, b.normal, b.offset, size,
@@ -132,6 +133,13 @@ def search_on_plane(world, i, j):
     if hit == -2:
         return -1
     return answer(world, motions(world)[a].start, when, hit)
+
+
+@kernel()
+def core_point(shape, c):
+    """Number of the core's point of a contact on a half-space: of a cylinder that stands its end."""
+    standing = shape.disk > 0.0 and c.feature[0] == POINT
+    return c.index[0] // RIM_POINTS if standing else c.index[0]
 
 
 @part
@@ -387,6 +395,56 @@ def touch_hulls(world, i, j):
     pair = pair_row(world, a, b)
     add_contacts(world, a, b, pair, point, normal, gap, feature, index, along, radius)
     return count
+
+
+# -- cylinders in lasting contact ----------------------------------------------------------------------------
+
+
+@kernel()
+def read_asked_state(world, body, out):
+    """Fill out (13,) with the packed state of a body, among those shown where it moves, that is asked about."""
+    w, m = header(world), motions(world)[body]
+    if bodies(world)[body].movable:
+        asked = rows_of_states(w.asked_state, w.m)
+        for i in range(13):
+            out[i] = asked[m.local, i]
+    else:
+        for i in range(13):
+            out[i] = m.state[i]
+
+
+@part
+def room_of_cylinder(world, c, j):
+    """Let ``header.room`` be how far [m] contact c of those shown, one of whose bodies is a cylinder, is from where
+    it would be another.
+
+    A contact has moved on, or the bodies touch elsewhere too, where their true distance is no longer that of the
+    contact, zero. A point of an end that stands moves with the end up to where its rim is another contact; a rim
+    that leans has come down where the end stands. (Looked at a few times a step: what comes and goes between two
+    looks is not seen.)
+    """
+    w, o = header(world), contacts(world)[local_contacts(world)[c]]
+    size = size_of(world, o.first, o.second)
+    first, second = vector(13), vector(13)
+    read_asked_state(world, o.first, first)
+    read_asked_state(world, o.second, second)
+    shape, plane = shape_of(world, o.first), bodies(world)[o.second]
+    slack = STAY * CONTACT_GAP * size
+    if plane.level < 0:
+        n = plane.normal
+        apart = half_space_gap(shape, first, n, plane.offset)
+        R = rotation_matrix(first[3:7])
+        flat = abs(R[0, 2] * n[0] + R[1, 2] * n[1] + R[2, 2] * n[2])
+        across = np.sqrt(max(0.0, (1.0 - flat) * (1.0 + flat)))
+    else:
+        _, apart = pair_separation(shape, first, shape_of(world, o.second), second, size)
+        across = np.inf
+    w.room = slack - apart
+    stands = o.feature[0] == POINT or o.feature[1] == POINT
+    w.room = min(w.room, apart + (slack if stands else PENETRATION * size))
+    if o.feature[0] == RIM and across < np.inf:
+        w.room = min(w.room, 2.0 * shape.disk * across - 0.5 * CONTACT_GAP * size)
+    return 0
 
 
 # -- gaps, that sensors ask for ------------------------------------------------------------------------------

@@ -10,6 +10,8 @@ import numpy as np
 from ...compiled import kernel, part
 from ...impact_laws.reflection_kernels import FEASIBLE, IMMOVABLE, TOO_MANY, reflect
 from ...impact_laws.relaxation_kernels import relax_and_judge
+from ...impact_laws.sequential_lcp_kernels import RECORD_FULL as ROOM_USED
+from ...impact_laws.sequential_lcp_kernels import resolve_in_turn
 from ...impact_laws.stronge_kernels import RECORD_FULL, RESTITUTION_ENDS, resolve_contacts
 from ...impact_laws.tolerances import APPROACH
 from ..kernels import matrix, vector, wholes, zeros
@@ -81,6 +83,33 @@ def law_stronge(world, i, j):
             for e in range(dim):
                 impulse[dim * int(record[k, 0]) + e] += record[k, 2 + e]
     w.stages_count, w.stage_width = rows, STAGE
+    set_impulses(world, impulse)
+    return status
+
+
+@part
+def law_sequential_lcp(world, i, j):
+    """`SequentialLCP`: contacts one after the other, each as if alone. Stages as `resolve_in_turn` records them."""
+    w = header(world)
+    count, dim = w.found_count, w.dim
+    W, u = problem_matrix(world), problem_part(world, 0)
+    friction, scale = problem_part(world, 1), problem_part(world, 3)
+    velocity, impulse, cursor = vector(dim * count), zeros(dim * count), wholes(2)
+    for k in range(dim * count):
+        velocity[k] = u[k]
+    cursor[0] = cursor[1] = 0
+    width, made, room = 1 + dim, 0, 64
+    while True:
+        reserve(world, _STAGES, (room * width + STAGE - 1) // STAGE)
+        record = float_numbers(w.stages, 0, room * width).reshape((room, width))
+        status, made = resolve_in_turn(
+            W, u, friction, scale, approach_threshold(u, scale, dim), w.law_order, in_turn(count), cursor, dim,
+            w.law_edges, w.law_limit, velocity, impulse, record, made,
+        )  # fmt: skip
+        if status != ROOM_USED:
+            break
+        room *= 4
+    w.stages_count, w.stage_width, w.law_steps = made, width, made
     set_impulses(world, impulse)
     return status
 

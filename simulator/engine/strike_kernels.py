@@ -11,6 +11,7 @@ from ...impact_laws.outcome_kernels import judge
 from ..kernels import matrix, vector
 from ..movers.force_kernels import respond_joined
 from ..movers.system_kernels import place, problem
+from ..tolerances import JOINT_RANK
 from .shapes_kernels import float_numbers, square_matrix
 from .tables_kernels import (
     NUMBER,
@@ -67,6 +68,7 @@ def pose_problem(world):
             u[dim * k + i] = placed[k, 15 + i]
     if w.nj > 0:
         joined_matrix(world, W)
+        drop_barred(world, W, u)
     else:
         fill_matrix(world, W)
     largest = 0.0
@@ -146,6 +148,26 @@ def joined_matrix(world, W):
     for i in range(n):
         for j in range(i):
             W[i, j] = W[j, i] = 0.5 * (W[i, j] + W[j, i])
+
+
+@kernel()
+def drop_barred(world, W, u):
+    """Make zero what rounding leaves of W and u in directions that joints bar: scaled, it would count as much as
+    others."""
+    w, s, ends, J = header(world), problem(world), local_ends(world), local_jacobian(world)
+    for c in range(w.found_count):
+        for e in range(w.dim):
+            alone, row = 0.0, w.dim * c + e
+            for side in range(2):
+                k = ends[c, side]
+                if k >= 0:
+                    for i in range(6):
+                        for j in range(6):
+                            alone += J[c, side, e, i] * s.mobility[k, i, j] * J[c, side, e, j]
+            if W[row, row] <= JOINT_RANK * alone:
+                u[row] = 0.0
+                for j in range(w.dim * w.found_count):
+                    W[row, j] = W[j, row] = 0.0
 
 
 @kernel()

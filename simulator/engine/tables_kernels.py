@@ -202,6 +202,11 @@ JOINT_ROW = np.dtype(
         ("kind", WHOLE),  # see joint_kernels
         ("joint", WHOLE),  # number of the joint
         ("geometry", FLOAT, (JOINT_NUMBERS,)),
+        (
+            "length",
+            FLOAT,
+        ),  # [m], with which a row that holds is multiplied: where it turns, the size of its bodies
+        ("force", FLOAT),  # of a row that holds [N], the last
         ("restitution", FLOAT),  # of a limit
         ("pair", WHOLE),  # of a limit: the row of PAIR in which its bounces and its contact are noted
         ("shown", WHOLE, SIDES),  # of a limit: the bodies of its contact
@@ -301,10 +306,10 @@ TABLES: dict[str, tuple[Any, tuple[int, ...]]] = {
     "disabled": (WHOLE, (2,)),  # lower and higher body; sorted
     "planes": (WHOLE, ()),  # the bodies that are half-spaces
     "group_members": (WHOLE, ()),
-    "held_rows": (JOINT_ROW, ()),
     "levels": (LEVEL, ()),
     # what changes
     "groups": (GROUP, ()),
+    "held_rows": (JOINT_ROW, ()),
     "limit_rows": (JOINT_ROW, ()),
     "force_rows": (JOINT_ROW, ()),
     "motions": (MOTION, ()),
@@ -454,6 +459,7 @@ HEADER = np.dtype(
         ("law_order", WHOLE),
         ("law_limit", WHOLE),
         ("law_accuracy", FLOAT),
+        ("law_edges", WHOLE),  # of friction pyramids
         ("law_steps", WHOLE),  # that it took
         ("stage_width", WHOLE),  # numbers of a stage that are noted
         # parts, by their addresses
@@ -466,6 +472,7 @@ HEADER = np.dtype(
         ("forces", WHOLE),
         ("functions", WHOLE),  # forces that are given in Python
         ("room_part", WHOLE),
+        ("cylinder_room", WHOLE),
         ("search", WHOLE, (PAIR_KINDS,)),
         ("touch", WHOLE, (PAIR_KINDS,)),
         ("gap", WHOLE, (PAIR_KINDS,)),

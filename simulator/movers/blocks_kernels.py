@@ -5,8 +5,10 @@ nothing singular. Factors are block LU in an order of minimum degree, without ex
 are inertias plus what contacts stiffen, and dominate where there is a solution to be found.
 """
 
+import numpy as np
+
 from ...compiled import kernel
-from ..kernels import matrix, wholes
+from ..kernels import matrix, vector, wholes
 
 
 @kernel()
@@ -65,16 +67,23 @@ def elimination(count, links, order, degree, later, place):
 
 @kernel()
 def inverted(A, B):
-    """Fill B (6, 6) with the inverse of A, by elimination with exchanges of rows; A is overwritten."""
+    """Fill B (6, 6) with the inverse of A, by elimination with exchanges of rows; A is overwritten.
+
+    Rows are compared in shares of the roots of their diagonals, or the unit of length would choose among them.
+    """
+    size = vector(6)
+    for i in range(6):
+        size[i] = np.sqrt(abs(A[i, i])) if A[i, i] != 0.0 else 1.0
     for i in range(6):
         for j in range(6):
             B[i, j] = 1.0 if i == j else 0.0
     for k in range(6):
         p = k
         for i in range(k + 1, 6):
-            if abs(A[i, k]) > abs(A[p, k]):
+            if abs(A[i, k]) * size[p] > abs(A[p, k]) * size[i]:
                 p = i
         if p != k:
+            size[k], size[p] = size[p], size[k]
             for j in range(6):
                 A[k, j], A[p, j] = A[p, j], A[k, j]
                 B[k, j], B[p, j] = B[p, j], B[k, j]

@@ -88,7 +88,13 @@ def room_at_point(shape, p, nx, ny, nz, size):
 def room_of(world, c):
     """Room [m] of contact c of the island that is open, where it is placed."""
     o = contacts(world)[local_contacts(world)[c]]
-    if o.pair < 0 or bodies(world)[o.second].level < 0:
+    if o.pair < 0:
+        return np.inf
+    round_one = bodies(world)[o.first].shape_class == ROUND or bodies(world)[o.second].shape_class == ROUND
+    if round_one and kind_of(world, o.first, o.second) != ROUND_MESH:
+        call(header(world).cylinder_room, world, c, 0)
+        return header(world).room
+    if bodies(world)[o.second].level < 0:
         return np.inf
     size = size_of(world, o.first, o.second)
     slack = STAY * CONTACT_GAP * size

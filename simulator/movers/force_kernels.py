@@ -35,7 +35,7 @@ APART, SLIPS, STICKS = 0, 1, 2
 """Where z is: in the polar cone, outside both, in the cone."""
 
 FIRM, SOFT, FIRMEST = 1e3, 10.0, 1e4  # r, times the mean stiffness of a contact
-ROUNDS, NEWTON_STEPS, HALVINGS = 60, 30, 12
+ROUNDS, NEWTON_STEPS, HALVINGS = 200, 30, 12
 
 
 class Problem(NamedTuple):
@@ -262,7 +262,7 @@ def add_joints(s, r):
 def newton_matrix(s, r, q, u, p, where, whole):
     """Factorise the derivative of `residual_forces` by a."""
     clear_blocks(s)
-    add_joints(s, r)
+    add_joints(s, STIFF)
     D = matrix(3, 3)
     for c in range(s.ends.shape[0]):
         if where[c] == APART:
@@ -361,7 +361,7 @@ def solve_forces(s, p, joint, a, warm, tolerance):
         contact_rates(s, a, u)
         joint_rates(s, a, ju)
         for c in range(nj):
-            jp[c] = jq[c] - r * s.joint_stiffness[c] * ju[c]
+            jp[c] = jq[c] - STIFF * s.joint_stiffness[c] * ju[c]
         respond(s, r, q, u, slip, lag, whole, p, where)
         square = residual_forces(s, a, p, jp, F)
         enough = 0.01 * tolerance
@@ -385,7 +385,7 @@ def solve_forces(s, p, joint, a, warm, tolerance):
                     for e in range(3):
                         largest = max(largest, abs(trial_u[c, e] - u[c, e]))
                 for c in range(nj):
-                    jp[c] = jq[c] - r * s.joint_stiffness[c] * ju[c]
+                    jp[c] = jq[c] - STIFF * s.joint_stiffness[c] * ju[c]
                 respond(s, r, q, trial_u, slip, lag, whole, trial_p, where)
                 following = residual_forces(s, trial, trial_p, jp, F)
                 if following < square or largest <= enough:

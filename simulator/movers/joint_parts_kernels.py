@@ -26,6 +26,7 @@ from ..engine.tables_kernels import (
     header,
     held_rows,
     joint_ends,
+    joint_force,
     joint_jacobian,
     joint_rate,
     joint_speed,
@@ -47,9 +48,10 @@ from ..kernels import cross, matrix, rotation_matrix, turned, vector
 from ..tolerances import CONTACT_GAP, DRIVE_MARGIN, NO_MOTION
 from .joint_kernels import ROTATION, joint_row
 
-COUNT, FILL, PLACE, LIMIT, TOUCH, ROOM = 0, 1, 2, 3, 4, 5
+COUNT, FILL, PLACE, LIMIT, TOUCH, ROOM, KEEP = 0, 1, 2, 3, 4, 5, 6
 """What `joints` is asked: how many rows hold the bodies shown; which they are; to place them; to place a limit that
-is contact c; which limits of group g are reached now; how far the limits that are not held are from being so."""
+is contact c; which limits of group g are reached now; how far the limits that are not held are from being so; to
+note the forces of rows."""
 APPLY, SATURATE, MARGIN = 0, 1, 2
 """What `forces` is asked: to apply them; which drives act with their largest force; how far these are from
 changing."""
@@ -93,6 +95,9 @@ def joints(world, what, which):
         return count
     if what == FILL:
         fill_rows(world)
+    elif what == KEEP:
+        for c in range(w.nj):
+            held_rows(world)[local_rows(world)[c]].force = joint_force(world)[c]
     elif what == PLACE:
         place_rows(world)
     elif what == LIMIT:
@@ -116,6 +121,7 @@ def fill_rows(world):
             local_rows(world)[c] = g.held[0] + n
             joint_ends(world)[c, 0] = local_of(world, r.base)
             joint_ends(world)[c, 1] = local_of(world, r.body)
+            joint_force(world)[c] = r.force
             c += 1
 
 
@@ -128,10 +134,11 @@ def place_rows(world):
         r = held_rows(world)[local_rows(world)[c]]
         read_ends(world, r, ends)
         value, rate, bias = row_at(world, r, ends, out)
-        joint_value(world)[c], joint_speed(world)[c], joint_rate(world)[c] = value, rate, bias
+        joint_value(world)[c], joint_speed(world)[c] = r.length * value, r.length * rate
+        joint_rate(world)[c] = r.length * bias
         J = joint_jacobian(world)[c]
         for i in range(12):
-            J[i // 6, i % 6] = out[i]
+            J[i // 6, i % 6] = r.length * out[i]
         if w.planar and not keep_row_in_plane(world, J):
             joint_value(world)[c] = joint_speed(world)[c] = joint_rate(world)[c] = 0.0
 

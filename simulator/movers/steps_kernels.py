@@ -40,6 +40,7 @@ from ..tolerances import (
     LASTING,
     MODE_ACCURACY,
     PRESSES_AGAIN,
+    ROUNDED_STEP,
     SLOW_SLIP,
     STRAIGHT_SLIP,
 )
@@ -48,7 +49,7 @@ from .features_kernels import room_of
 from .force_kernels import contact_rates, solve_mode
 from .joint_parts_kernels import MARGIN, ROOM
 from .modes_kernels import fastest, keep_closed
-from .system_kernels import fill_derivative, free_accelerations, note_places, place, problem
+from .system_kernels import fill_derivative, free_accelerations, note_places, place, problem, read_forces
 from .tableau_kernels import DENSE, DENSE_STAGES, FIFTH, SHARE, STAGES, STEP, THIRD
 
 _SAFETY, _SHRINK, _GROWTH = 0.9, 0.2, 4.0
@@ -473,6 +474,7 @@ def make_step(world, longest, C, work):
     P = matrix(DENSE_STAGES, CHANNELS)
     force, joint, a = local_force(world), joint_force(world), local_acceleration(world)
     close_up(world, y)
+    read_forces(world)
     note_places(world)
     w.asked_time = w.time
     free_accelerations(world, y)
@@ -504,9 +506,14 @@ def make_step(world, longest, C, work):
     copy_forces(world, force, joint, a, kept, kept_joint, kept_a)
     least = 1e-10 * w.duration
     next_h = h
+    tried, before = np.inf, np.inf
     for _ in range(_ATTEMPTS):
         ok = take_stages(world, y, K, P, h, 1, STAGES, end)
         error = error_of(world, y, K, h) if ok else np.inf
+        if before < np.inf and error <= ROUNDED_STEP and error > before * (h / tried) ** 2:
+            next_h = h * _GROWTH  # rounding: of the order of the method it would have shrunk much more
+            break
+        tried, before = h, error
         if error <= w.accuracy or w.fixed_step > 0.0:
             growth = _GROWTH
             if error > 0.0:

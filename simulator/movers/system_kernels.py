@@ -54,7 +54,7 @@ from ..engine.tables_kernels import (
 from ..kernels import cross, matrix, rotation_matrix_into, vector
 from .blocks_kernels import elimination
 from .force_kernels import Problem, stiffnesses
-from .joint_parts_kernels import COUNT, FILL, LIMIT, PLACE, keep_in_plane
+from .joint_parts_kernels import COUNT, FILL, KEEP, LIMIT, PLACE, keep_in_plane
 
 _FIRST, _LAST = NUMBER["local_bodies"], NUMBER["joint_stiffness"]
 _OF_CONTACTS, _OF_JOINTS = NUMBER["local_contacts"], NUMBER["local_rows"]
@@ -154,13 +154,14 @@ def show(world):
     """Fill all but the numbers of bodies and contacts, which stand there."""
     w = header(world)
     which, state, applied = local_bodies(world), local_state(world), local_applied(world)
+    acceleration = local_acceleration(world)
     for k in range(w.m):
         o = motions(world)[which[k]]
         o.local = k
         for i in range(13):
             state[k, i] = o.state[i]
         for i in range(6):
-            applied[k, i] = 0.0
+            applied[k, i] = acceleration[k, i] = 0.0
     rows, kind, turned, mode = (
         local_contacts(world),
         local_kind(world),
@@ -247,7 +248,7 @@ def read_forces(world):
 
 @kernel()
 def write_forces(world):
-    """Note the forces of contacts, of the state looked at last, in their table."""
+    """Note the forces of contacts and joints, of the state looked at last, in their tables."""
     table, rows, placed, force = (
         contacts(world),
         local_contacts(world),
@@ -260,6 +261,8 @@ def write_forces(world):
             now[i] = 0.0
             for e in range(3):
                 now[i] += placed[c, 3 * e + i] * force[c, e]
+    if header(world).nj > 0:
+        call(header(world).joints, world, KEEP, 0)
 
 
 @kernel()

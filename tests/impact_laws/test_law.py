@@ -47,7 +47,6 @@ KINDS = ["regular", "rank_deficient", "badly_scaled", "duplicated"]
 EXCUSED = {
     (StrongeCoulomb, "rank_deficient"): {ImpactStatus.NO_SOLUTION, ImpactStatus.RENEWED_COMPRESSION},
     (StrongeCoulomb, "badly_scaled"): {ImpactStatus.NOT_TERMINATED, ImpactStatus.RENEWED_COMPRESSION},
-    (SequentialLCP, "rank_deficient"): {ImpactStatus.NOT_TERMINATED},
     (SequentialLCP, "badly_scaled"): {ImpactStatus.NOT_TERMINATED},
     (SetValuedRouth, "badly_scaled"): {ImpactStatus.NOT_TERMINATED},
     **{(MaximumDissipation, kind): {ImpactStatus.INACCURATE} for kind in KINDS},

@@ -1,9 +1,21 @@
 """One contact after the other: published and analytic outcomes, conditions of a single contact, orders."""
 
+import importlib.util
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+import carom
 from carom.impact_laws import AnitescuPotra, ImpactProblem, ImpactStatus, SequentialLCP
+from carom.impact_laws.anitescu_potra import edge_directions
+from carom.impact_laws.sequential_lcp_kernels import RESOLVED, pyramid, resolve_in_turn
+
+_SPEC = importlib.util.spec_from_file_location(
+    "sequential_lcp_reference", Path(__file__).with_name("sequential_lcp_reference.py")
+)
+reference = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(reference)
 
 
 def test_rocking_block_lifts_the_corner_that_is_resolved_first(rocking_block):
@@ -149,6 +161,165 @@ def test_single_contacts_agree_with_the_simultaneous_law(dim):
         solutions = AnitescuPotra(cone_edges=4).outcomes(problem).velocity
         velocity = SequentialLCP(cone_edges=4).resolve(problem).velocity
         assert np.abs(solutions - velocity).max(axis=1).min() <= 1e-10
+
+
+def _random_impact(rng, freedoms):
+    """One to six contacts that leave a separating motion; few freedoms leave W without full rank."""
+    dim, contacts = int(rng.integers(2, 4)), int(rng.integers(1, 7))
+    if freedoms == "many":
+        k = dim * contacts + 2
+    else:
+        k = int(rng.integers(1, 6))
+    J, separating = rng.normal(size=(dim * contacts, k)), rng.normal(size=k)
+    normals = J[::dim]
+    normals[normals @ separating < 0.0] *= -1.0
+    friction = rng.uniform(0.0, 1.2, size=contacts) * (rng.random(contacts) > 0.15)
+    mass = np.diag(10.0 ** rng.uniform(-0.5, 0.5, size=k))
+    return ImpactProblem.from_generalized(
+        mass, J, rng.normal(size=k) - separating, friction=friction, dim=dim
+    )
+
+
+@pytest.mark.parametrize("order", ["most_approaching", "cyclic"])
+@pytest.mark.parametrize("freedoms", ["few", "many"])
+def test_agrees_with_the_slow_version(order, freedoms):
+    """Contact by contact, also over hundreds of single impacts."""
+    longest = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        problem, edges = _random_impact(rng, freedoms), int(rng.choice([3, 4, 5, 8]))
+        impulse, sequence, status = reference.resolve_slowly(problem, order, edges, 1000)
+        outcome = SequentialLCP(order, edges, 1000).resolve(problem)
+        assert outcome.status is status
+        assert outcome.info["sequence"] == sequence
+        size = np.abs(impulse).max()
+        np.testing.assert_allclose(outcome.impulse, impulse, rtol=0, atol=1e-12 * size)
+        longest = max(longest, len(sequence))
+    assert longest > 300
+
+
+@pytest.mark.parametrize("edges", range(3, 13))
+def test_pyramids_are_those_of_the_simultaneous_law(edges):
+    np.testing.assert_allclose(pyramid(3, edges), edge_directions(3, edges), rtol=0, atol=3e-16)
+    np.testing.assert_array_equal(pyramid(2, edges)[:, :1], edge_directions(2, edges))
+    np.testing.assert_array_equal(pyramid(2, edges)[:, 1], 0.0)
+
+
+def _stack_of_boxes(height):
+    """Boxes of mass 1, four contacts under each, that slide and turn a little and fall with 1 m/s."""
+    half = np.array([0.5, 0.5, 0.25])
+    rows = np.zeros((4 * height, 3, 6 * height))
+    axes = np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0]])
+    for level in range(height):
+        for corner in range(4):
+            arm = half * [corner % 2 * 2 - 1, corner // 2 * 2 - 1, -1]
+            for body, sign, at in ((level, 1, arm), (level - 1, -1, arm * [1, 1, -1])):
+                if body >= 0:
+                    rows[4 * level + corner, :, 6 * body : 6 * body + 3] = sign * axes
+                    rows[4 * level + corner, :, 6 * body + 3 : 6 * body + 6] = sign * np.cross(at, axes)
+    mass = np.tile([1, 1, 1, *(half @ half - half**2) / 3], height)
+    velocity = np.tile([0.3, 0.1, -1.0, 0.1, 0.2, 0.05], height)
+    return ImpactProblem.from_generalized(
+        np.diag(mass), rows.reshape(12 * height, -1), velocity, friction=0.5, dim=3
+    )
+
+
+def test_a_stack_that_takes_thousands_of_single_impacts_is_resolved():
+    problem = _stack_of_boxes(4)
+    outcome = SequentialLCP().resolve(problem)
+    assert outcome.resolved, outcome.message
+    assert len(outcome.info["sequence"]) > 3000
+    # no approach left, also not by the rounding of so many changes of velocity
+    before = np.abs(problem.approach_measure()).max()
+    assert problem.approach_measure(problem.u + problem.W @ outcome.impulse).min() >= -1.01e-11 * before
+    assert outcome.energy_change < 0.0
+    path = outcome.path.impulse
+    energy = path @ problem.u + 0.5 * ((path @ problem.W) * path).sum(axis=1)
+    assert np.diff(energy).max() <= 1e-14 * abs(outcome.energy_change)
+    impulse, sequence, _ = reference.resolve_slowly(problem, max_impacts=10_000)
+    assert outcome.info["sequence"] == sequence
+    np.testing.assert_allclose(outcome.impulse, impulse, rtol=0, atol=1e-12 * np.abs(impulse).max())
+
+
+@pytest.mark.parametrize("order", ["most_approaching", "cyclic", "random"])
+@pytest.mark.parametrize("limit", [299, 300, 301, 100_000])
+def test_the_record_grows_unseen(monkeypatch, order, limit):
+    problem, law = _stack_of_boxes(3), SequentialLCP(order, max_impacts=limit)
+    outcomes = []
+    for room in (3, 75, 300, 10_000):
+        monkeypatch.setattr("carom.impact_laws.sequential_lcp._FIRST_ROOM", room)
+        outcomes.append(law.resolve(problem))
+    assert outcomes[0].resolved is (limit == 100_000)
+    assert len(outcomes[0].info["sequence"]) == limit or limit == 100_000
+    for outcome in outcomes[1:]:
+        assert outcome.info == outcomes[0].info
+        np.testing.assert_array_equal(outcome.path.impulse, outcomes[0].path.impulse)
+
+
+def test_velocity_that_has_drifted_is_found():
+    """A sum of changes that says nothing approaches, when u + W p does."""
+    W, u, friction, _ = _stack_of_boxes(1).kernel_arrays()
+    velocity, impulse, record = np.zeros(12), np.zeros(12), np.empty((1000, 4))
+    scale = np.sqrt(W.diagonal()[::3])
+    ended, made = resolve_in_turn(
+        W, u, friction, scale, -1e-11, 0, np.arange(4), np.zeros(2, dtype=np.int64), 3, 8, 1000, velocity,
+        impulse, record, 0,
+    )  # fmt: skip
+    assert ended == RESOLVED
+    assert made > 4
+    np.testing.assert_allclose(velocity, u + W @ impulse, rtol=0, atol=1e-14)
+    assert (u + W @ impulse)[::3].min() >= -1e-10
+
+
+class _InPython(SequentialLCP):
+    """The same law, which a run does not know to be compiled."""
+
+
+def _tilted_stack(planar):
+    """Two boxes that rest on each other, not quite above each other, and a third that falls on them."""
+    scene, material = carom.Scene(), carom.Material(friction=0.5, restitution=0.0)
+    if planar:
+        scene.planar()
+    scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True, material=material))
+    top = 0.0
+    for k in range(3):
+        box = carom.Box((0.3 - 0.04 * k, 0.25 - 0.03 * k, 0.1 + 0.02 * k))
+        place = (0.004 * (k + 1) * (-1) ** k, 0.0 if planar else 0.001 * k, top + 0.5 * box.lengths[2])
+        top += box.lengths[2] + (0.02 if k == 1 else 0.0)
+        scene.add(carom.Body(box, density=500.0 + 100.0 * k, position=place, velocity=(0.1 * k, 0, 0),
+                             material=material))  # fmt: skip
+    return scene
+
+
+@pytest.mark.parametrize("planar", [True, False])
+@pytest.mark.parametrize("order", ["most_approaching", "cyclic"])
+def test_runs_are_those_of_the_law_in_python(planar, order):
+    ours, theirs = (
+        carom.Simulator(_tilted_stack(planar), law(order)).run(1.0) for law in (SequentialLCP, _InPython)
+    )
+    assert ours.status is theirs.status is carom.RunStatus.AT_REST
+    assert len(ours.events) == len(theirs.events)
+    most = 0
+    for mine, other in zip(ours.events, theirs.events, strict=True):
+        assert (mine.kind, mine.note) == (other.kind, other.note)
+        assert mine.time == pytest.approx(other.time, abs=1e-12)
+        assert (mine.outcome is None) == (other.outcome is None)
+        if mine.outcome is None:
+            continue
+        sequence = mine.outcome.info["sequence"]
+        assert sequence == tuple(other.outcome.info["sequence"])
+        assert mine.outcome.path.labels == other.outcome.path.labels
+        size = np.abs(other.outcome.impulse).max()
+        np.testing.assert_allclose(mine.outcome.path.impulse, other.outcome.path.impulse, atol=1e-11 * size)
+        most = max(most, len(sequence))
+    assert most > 500
+
+
+def test_a_run_says_that_impacts_were_too_many():
+    trajectory = carom.Simulator(_tilted_stack(True), SequentialLCP(max_impacts=100)).run(1.0)
+    assert trajectory.status is carom.RunStatus.LAW_FAILED
+    assert "a contact still approaches after 100 single impacts" in trajectory.message
+    assert len(trajectory.events[-1].outcome.info["sequence"]) == 100
 
 
 def _one_after_the_other(problem, visits, impacts):

@@ -354,7 +354,7 @@ def test_bodies_that_bounce_off_each_other_never_overlap(first, second):
         )
 
     before, impacts = energy(states), 0
-    for _ in range(400):
+    for _ in range(1200):
         if impacts == 25:
             break
         away = states[0, :3] - states[1, :3]
