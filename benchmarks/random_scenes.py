@@ -44,7 +44,6 @@ LAWS = {
     "reflection": carom.SequentialReflection,
     "Routh": carom.SetValuedRouth,
 }
-FAMILIES = ("toss", "stack", "row", "heap", "joints", "plane", "slide")
 GOOD = ("reached_end", "at_rest")
 KILLED_AFTER = 6  # limits of time: a search that does not look up
 
@@ -80,7 +79,7 @@ def height_of(shape: Any) -> float:
 def random_scene(number: int) -> tuple[Scene, str, str]:
     """Scene, law and family of a number."""
     random = np.random.default_rng(number)
-    law, family = list(LAWS)[number % len(LAWS)], FAMILIES[number // len(LAWS) % len(FAMILIES)]
+    law, family = list(LAWS)[number % len(LAWS)], list(FAMILIES)[number // len(LAWS) % len(FAMILIES)]
     friction = (
         0.0 if law == "reflection" else float(random.choice([0.0, random.uniform(0.05, 0.9)], p=[0.15, 0.85]))
     )
@@ -93,8 +92,7 @@ def random_scene(number: int) -> tuple[Scene, str, str]:
             scene.add(Body(HalfSpace((x, y, 0), offset=-0.35), fixed=True, material=material))
     count = int(random.integers(1, 13))
     size = 10.0 ** random.uniform(-1.5, -0.8)
-    build = globals()[f"_{family}"]
-    build(scene, random, count, size, material)
+    FAMILIES[family](scene, random, count, size, material)
     return scene, law, family
 
 
@@ -209,6 +207,11 @@ def _slide(scene: Scene, random: np.random.Generator, count: int, size: float, m
             spin[:2] = 0.0
         scene.add(Body(shape, density=800.0, position=(4 * size * k, 0, height_of(shape)), velocity=velocity,
                        angular_velocity=spin, material=material))  # fmt: skip
+
+
+FAMILIES = {
+    "toss": _toss, "stack": _stack, "row": _row, "heap": _heap, "joints": _joints, "plane": _plane, "slide": _slide,
+}  # fmt: skip
 
 
 # -- making one --------------------------------------------------------------------------------------------

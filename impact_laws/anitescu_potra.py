@@ -12,6 +12,7 @@ from .impact_problem import ImpactProblem
 from .law import checked_count
 from .lcp import _STATUS, LcpStatus, enumerate_lcp_solutions
 from .outcome import ImpactOutcome, ImpactStatus, OutcomeSet
+from .sequential_lcp_kernels import pyramid
 from .tolerances import DISTINCT, ENUMERATION_UNKNOWNS, LCP_RESIDUAL
 
 Array = NDArray[np.float64]
@@ -153,9 +154,4 @@ class AnitescuPotra:
 def edge_directions(dim: int, cone_edges: int) -> Array:
     """Unit tangential directions of the friction pyramid, (edges, dim-1): ± for a planar contact. Do not
     write to it."""
-    if dim == 2:
-        return np.array([[1.0], [-1.0]])
-    angle = 2.0 * np.pi * np.arange(cone_edges) / cone_edges
-    directions = np.column_stack([np.cos(angle), np.sin(angle)])
-    directions[np.abs(directions) < 1e-15] = 0.0  # the axes exactly
-    return np.ascontiguousarray(directions)
+    return np.ascontiguousarray(pyramid(dim, cone_edges)[:, : dim - 1])

@@ -64,8 +64,7 @@ class SequentialLCP:
     def resolve(self, problem: ImpactProblem, rng: np.random.Generator | None = None) -> ImpactOutcome:
         """The outcome; ``rng`` is used for order "random" only.
 
-        The path has a stage for each single impact, thinned where there are very many; ``info``: sequence, the
-        contacts in the order resolved.
+        The path has a stage for each single impact; ``info``: sequence, the contacts in the order resolved.
         """
         inertia, before, friction, _ = problem.kernel_arrays()
         dim, limit = problem.dim, self.max_impacts

@@ -16,6 +16,9 @@ DEEPEST = 1e-10
 """[m per m of size] Deepest overlap that a search for an impact passes over where bodies touch all the time and
 hardly leave, and it would need tens of thousands of steps. Larger shows. Smaller: searches that do not end."""
 
+MOST_SEARCH_STEPS = 100_000
+"""Steps after which a search for an impact gives up, and the run says so."""
+
 FLAT_EDGE = 1e-10
 """[sine of the bend] Triangles that bend less at their common edge are one face there. Larger: real ridges are not
 felt. Smaller: rounding makes ridges on flat faces, at which sliding corners would stop."""

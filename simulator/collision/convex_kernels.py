@@ -24,7 +24,7 @@ from ..kernels import (
     evaluate_piece,
     first_root,
 )
-from ..tolerances import CONTACT_GAP, DEEPEST, PENETRATION, TOUCH_GAP
+from ..tolerances import CONTACT_GAP, DEEPEST, MOST_SEARCH_STEPS, PENETRATION, TOUCH_GAP
 
 POINT, EDGE, FACE, RIM = 0, 1, 2, 3  # as in event.Feature
 SEVERAL, ROUND = 2, 3  # kinds of touching features beyond point and segment: polygon, disk
@@ -33,7 +33,7 @@ _FEW_EDGE_PAIRS = 400
 _ROUNDING = 4e-16
 _SHIFT = 1e-3
 _NEAR = 1e-3
-_STEPS, _CREEPS = 100_000, 30_000  # of a search; from then on it may pass over more
+_CREEPS = 30_000  # steps of a search; from then on it may pass over more
 _TIED = 16
 _EXPANSIONS = 128
 _SHALLOW = 1e-12  # of the size: less overlap is rounding of the event search, for which any good axis will do
@@ -970,6 +970,13 @@ def passed_over(steps, size):
     return min(PENETRATION * (steps / _CREEPS) ** 6, DEEPEST) * size
 
 
+@kernel()
+def touching_gap(deepest, size):
+    """Gap [m] up to which bodies touch in a search that may pass over overlaps of `deepest` [m]."""
+    touch = TOUCH_GAP * size
+    return max(touch, 0.1 * deepest) if deepest > PENETRATION * size else touch
+
+
 @kernel(forceinline=True)
 def _rim_rate(disk, mx, my, rx, ry, touch):
     """Rate -disk (m'.u) of the lowest point u of a rim, whose height is -disk (m.u); the slowest of all points
@@ -1047,9 +1054,9 @@ def half_space_impact(shape, C, begin, span, bounds, ignored, normal, offset, si
         ways += bounds[4] * largest * (largest / smallest + 1.0)
     half_curvature = min(0.0, 0.5 * (acceleration - bounds[3] - ways))
     touch = TOUCH_GAP * size
-    for made in range(_STEPS):
+    for made in range(MOST_SEARCH_STEPS):
         deepest = passed_over(made, size)
-        close = max(touch, 0.1 * deepest) if made >= _CREEPS else touch
+        close = touching_gap(deepest, size)
         frame_of_piece(C, moving, turning, tau, state, frame)
         mx, my, mz = to_body(frame, nx, ny, nz)
         rx, ry, rz = _support_rate(shape, frame, mx, my, mz, 0.0, 0.0, 0.0)
@@ -1159,7 +1166,7 @@ def axis_step(
     turning face that come closer from the place of contact, which does not.
     """
     touch = TOUCH_GAP * size
-    close = max(touch, 0.1 * deepest) if deepest > PENETRATION * size else touch
+    close = touching_gap(deepest, size)
     ax, ay, az = to_body(frame_a, nx, ny, nz)
     bx, by, bz = to_body(frame_b, -nx, -ny, -nz)
     rax, ray, raz = _support_rate(shape_a, frame_a, ax, ay, az, ox, oy, oz)
@@ -1306,7 +1313,7 @@ def pair_impact(
     disks = shape_a.disk > 0.0 or shape_b.disk > 0.0
     near = False
     tau = 0.0
-    for made in range(_STEPS):
+    for made in range(MOST_SEARCH_STEPS):
         deepest = passed_over(made, size)
         if tau > 0.0:
             frame_of_piece(CA, moving_a, turning_a, start_a + tau, state, frame_a)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...compiled import kernel
 from ..kernels import cross, evaluate_piece, first_root
-from ..tolerances import CONTACT_GAP, PENETRATION, SAME_NORMAL, TOUCH_GAP
+from ..tolerances import CONTACT_GAP, MOST_SEARCH_STEPS, SAME_NORMAL, TOUCH_GAP
 from .convex_kernels import (
     EDGE,
     FACE,
@@ -23,6 +23,7 @@ from .convex_kernels import (
     point_velocity,
     to_body,
     to_world,
+    touching_gap,
     turn_across,
     turning_bounds,
     used_terms,
@@ -31,7 +32,6 @@ from .convex_kernels import (
 _ON_HULL = 1e-7  # of the size: points this near what held contacts span are kept by them
 _SPREAD = 1e-6  # of the size: held contacts farther from a point, or line, span a line, or plane
 _APART = 1e-6  # of the size: from here on one axis leads as well
-_STEPS = 100_000
 
 
 @kernel()
@@ -106,7 +106,7 @@ def plane_step(
     of them touches it and comes closer; how far they are from it now [m]; how long until they could be too deep.
     `owner`: whose face it goes with, 0 for A, 1 for B, 2: nobody's; that body is on its side anyway."""
     touch = TOUCH_GAP * size
-    close = max(touch, 0.1 * deepest) if deepest > PENETRATION * size else touch
+    close = touching_gap(deepest, size)
     ax, ay, az = to_body(frame_a, n[0], n[1], n[2])
     bx, by, bz = to_body(frame_b, -n[0], -n[1], -n[2])
     wx, wy, wz = to_body(frame_a, frame_a[15] - o[0], frame_a[16] - o[1], frame_a[17] - o[2])
@@ -257,7 +257,7 @@ def held_impact(
                         kept[shape.edge_ends[index[k, side], end]] = True
     n, o = np.empty(3), np.empty(3)
     tau = 0.0
-    for made in range(_STEPS):
+    for made in range(MOST_SEARCH_STEPS):
         deepest = passed_over(made, size)
         if tau > 0.0:
             frame_of_piece(CA, moving_a, turning_a, start_a + tau, state, frame_a)

@@ -7,7 +7,7 @@ CONTACT_GAP of the size, and puts them into the pair's chain of contacts; it ret
 
 import numpy as np
 
-from ...compiled import kernel, part, rows_at
+from ...compiled import kernel, part
 from ..collision.convex_kernels import (
     RIM_POINTS,
     half_space_contacts,
@@ -19,15 +19,22 @@ from ..collision.convex_kernels import (
 )
 from ..collision.held_kernels import held_impact
 from ..kernels import evaluate_piece, first_root, rotation_matrix, vector
-from ..tolerances import APPROACH, CONTACT_GAP, PENETRATION, STAY, TOUCH_GAP
+from ..tolerances import APPROACH, CONTACT_GAP, MOST_SEARCH_STEPS, PENETRATION, STAY, TOUCH_GAP
 from .contacts_kernels import ELLIPSOID, FACE, POINT, RIM, add_contact, add_contacts, set_along
 from .flight_kernels import place_at, state_at
 from .pairs_kernels import inside_row, is_second, pair_row, size_of
 from .shapes_kernels import bounds_of, piece_of, shape_of
-from .tables_kernels import BALLISTIC, FLOAT, OPEN, bodies, contacts, header, local_contacts, motions, pairs
-
-MOST_STEPS = 100_000
-rows_of_states = rows_at(np.dtype(FLOAT), (13,))
+from .tables_kernels import (
+    BALLISTIC,
+    OPEN,
+    bodies,
+    contacts,
+    header,
+    local_contacts,
+    motions,
+    pairs,
+    states_at,
+)
 
 
 @kernel()
@@ -255,7 +262,7 @@ def search_falling_balls(world, a, b, begins):
     end = begins + together_for(world, a, b, begins)
     here, there = vector(6), vector(6)
     time = begins
-    for _ in range(MOST_STEPS):
+    for _ in range(MOST_SEARCH_STEPS):
         place_at(world, a, time, here)
         place_at(world, b, time, there)
         square = rate = 0.0
@@ -372,7 +379,8 @@ def search_hulls(world, i, j):
 
 @part
 def search_rounds(world, i, j):
-    """When two convex bodies, one of them a cylinder, meet next; what lasting contact holds is held as a whole."""
+    """When two convex bodies, one of them a cylinder, meet next; while lasting contact holds them,
+    `room_of_cylinder` watches how far apart they are elsewhere."""
     a, b = in_order(world, i, j)
     return 0 if held(world, a, b) else search_apart(world, a, b)
 
@@ -405,7 +413,7 @@ def read_asked_state(world, body, out):
     """Fill out (13,) with the packed state of a body, among those shown where it moves, that is asked about."""
     w, m = header(world), motions(world)[body]
     if bodies(world)[body].movable:
-        asked = rows_of_states(w.asked_state, w.m)
+        asked = states_at(w.asked_state, w.m)
         for i in range(13):
             out[i] = asked[m.local, i]
     else:

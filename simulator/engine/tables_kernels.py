@@ -19,6 +19,7 @@ COEFFICIENT_ROWS = 13  # position 3, quaternion 4, velocity 3, spin 3
 SIDES = (2,)
 VECTOR = (3,)
 MATRIX = (3, 3)
+states_at = rows_at(np.dtype(FLOAT), (13,))  # opens packed states (n, 13) from address and number
 
 BODY = np.dtype(
     [

@@ -347,8 +347,7 @@ def solve_forces(s, p, joint, a, warm, tolerance):
         slip[c] = s.friction[c] * np.sqrt(u[c, 1] ** 2 + u[c, 2] ** 2)
         lag[c] = p[c, 0]
     whole, r, convex = warm, (FIRM if warm else SOFT), 0
-    made, best, idle = 0, np.inf, 0
-    residual = np.inf
+    made, residual = 0, np.inf
     for _ in range(ROUNDS):
         for c in range(nc):
             for e in range(3):
@@ -431,10 +430,6 @@ def solve_forces(s, p, joint, a, warm, tolerance):
                     changed = max(changed, abs(p[c, 0] - lag[c]) / max(s.stiffness[c], 1e-300))
             if max(residual, changed) <= tolerance:
                 return residual, made
-            if residual < 0.7 * best:
-                best, idle = residual, 0
-            else:
-                idle += 1
             r = min(10.0 * r, FIRMEST) if whole else min(3.0 * r, FIRM)
             if not whole:
                 convex -= 1

@@ -7,7 +7,7 @@ the user; what they are asked is the first number that they are called with.
 
 import numpy as np
 
-from ...compiled import call, kernel, part, rows_at
+from ...compiled import call, kernel, part
 from ..engine.contacts_kernels import LIMIT as LIMIT_FEATURE
 from ..engine.contacts_kernels import add_contact, drop_contacts
 from ..engine.curves_kernels import LIMIT_KIND
@@ -18,7 +18,6 @@ from ..engine.tables_kernels import (
     DAMPING,
     DRAG,
     DRIVES,
-    FLOAT,
     bodies,
     contacts,
     force_rows,
@@ -43,6 +42,7 @@ from ..engine.tables_kernels import (
     local_turn,
     motions,
     pairs,
+    states_at,
 )
 from ..kernels import cross, matrix, rotation_matrix, turned, vector
 from ..tolerances import CONTACT_GAP, DRIVE_MARGIN, NO_MOTION
@@ -55,8 +55,6 @@ note the forces of rows."""
 APPLY, SATURATE, MARGIN = 0, 1, 2
 """What `forces` is asked: to apply them; which drives act with their largest force; how far these are from
 changing."""
-
-_states = rows_at(np.dtype(FLOAT), (13,))
 
 
 @kernel()
@@ -76,7 +74,7 @@ def row_at(world, r, ends, out):
 def read_ends(world, r, ends):
     """Fill ends (2, 13) with the states of base and body that are asked about."""
     w = header(world)
-    state = _states(w.asked_state, w.m)
+    state = states_at(w.asked_state, w.m)
     for side in range(2):
         k = local_of(world, r.base if side == 0 else r.body)
         if k >= 0:
@@ -354,7 +352,7 @@ def intended(r, value, rate):
 def apply_forces(world):
     """Fill the forces on the bodies shown, world axes, at the states and time asked about."""
     w = header(world)
-    state, turn, applied = _states(w.asked_state, w.m), local_turn(world), local_applied(world)
+    state, turn, applied = states_at(w.asked_state, w.m), local_turn(world), local_applied(world)
     w.spring_power = 0.0
     for n in range(CHANNELS):
         w.power[n] = 0.0

@@ -50,6 +50,7 @@ from ..engine.tables_kernels import (
     motions,
     pairs,
     reserve,
+    states_at,
 )
 from ..kernels import cross, matrix, rotation_matrix_into, vector
 from .blocks_kernels import elimination
@@ -62,7 +63,7 @@ _LATER, _PLACE, _OFF = NUMBER["local_later"], NUMBER["local_place"], NUMBER["loc
 _floats, _wholes = rows_at(np.dtype(FLOAT)), rows_at(np.dtype(WHOLE))
 _vectors, _sixes = rows_at(np.dtype(FLOAT), (3,)), rows_at(np.dtype(FLOAT), (6,))
 _twos, _pairs = rows_at(np.dtype(FLOAT), (2,)), rows_at(np.dtype(WHOLE), (2,))
-_blocks, _states = rows_at(np.dtype(FLOAT), (6, 6)), rows_at(np.dtype(FLOAT), (13,))
+_blocks = rows_at(np.dtype(FLOAT), (6, 6))
 _jacobians, _joint_jacobians = rows_at(np.dtype(FLOAT), (2, 3, 6)), rows_at(np.dtype(FLOAT), (2, 6))
 
 
@@ -115,7 +116,7 @@ def problem(world):
 def states_now(world):
     """The packed states (m, 13) of the island that is open."""
     w = header(world)
-    return _states(w.local_state, w.m)
+    return states_at(w.local_state, w.m)
 
 
 @kernel()
@@ -340,7 +341,7 @@ def place(world, state):
 def place_all(world, i, j):
     """Place what is shown at the states that are asked about."""
     w = header(world)
-    state = _states(w.asked_state, w.m)
+    state = states_at(w.asked_state, w.m)
     place_bodies(world, state)
     turn, placed, J, rate = local_turn(world), local_placed(world), local_jacobian(world), local_rate(world)
     kind, curves, turned, geometry = (

@@ -9,7 +9,7 @@ from carom.demos.free_dominoes import FreeDominoes, domino_row
 
 @pytest.mark.parametrize(
     "law",
-    [carom.StrongeCoulomb(), carom.SequentialLCP(max_impacts=20_000), carom.MaximumDissipation()],
+    [carom.StrongeCoulomb(), carom.SequentialLCP(), carom.MaximumDissipation()],
     ids=lambda law: law.name,
 )
 @pytest.mark.parametrize("friction", [0.3, 0.6])

@@ -199,9 +199,12 @@ def test_agrees_with_the_slow_version(order, freedoms):
 
 
 @pytest.mark.parametrize("edges", range(3, 13))
-def test_pyramids_are_those_of_the_simultaneous_law(edges):
-    np.testing.assert_allclose(pyramid(3, edges), edge_directions(3, edges), rtol=0, atol=3e-16)
-    np.testing.assert_array_equal(pyramid(2, edges)[:, :1], edge_directions(2, edges))
+def test_pyramids_are_regular_and_those_of_the_simultaneous_law(edges):
+    angle = 2.0 * np.pi * np.arange(edges) / edges
+    regular = np.column_stack([np.cos(angle), np.sin(angle)])
+    np.testing.assert_allclose(pyramid(3, edges), regular, rtol=0, atol=1e-15)
+    np.testing.assert_array_equal(pyramid(3, edges), edge_directions(3, edges))
+    np.testing.assert_array_equal(edge_directions(2, edges), [[1.0], [-1.0]])
     np.testing.assert_array_equal(pyramid(2, edges)[:, 1], 0.0)
 
 
