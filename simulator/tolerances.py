@@ -117,6 +117,13 @@ MICRO_STEP = 1e-8
 """[of the scene's duration] First step by which contact modes are found. Larger: modes are entered with its error.
 Smaller: changes of velocity over it lose digits."""
 
+LEAST_STEP = 1e-10
+"""[of the scene's duration] Shorter steps are not tried: motion in contact could not be continued."""
+
+MICRO_GAIN = 1e-11
+"""[of mass times the square of the scene's speed] Energy that a micro-step may gain by its error. Larger: shows.
+Smaller: micro-steps shrink to where their error is rounding."""
+
 SURE_SLIP = 1e3
 """[of what the largest acceleration stops within a micro-step] Slip faster than this does not stop within it, and
 its friction has a known direction. Smaller: stops are missed. Larger: friction cones are solved for nothing."""
@@ -158,6 +165,10 @@ again."""
 
 DRIFT = 1e-14
 """[of the scene's length and speed] Drift of what is held closed that is left as it is."""
+
+FAR_BACK = 30.0
+"""[of what is off] Farther bodies are not moved to bring back what has drifted. Smaller: long levers are refused.
+Larger: contacts at one place that ask for different things throw bodies about."""
 
 BOUNCE_WAY = 2e-9
 """[of the size] Once approach times interval of bounces stays below this, bodies stay within CONTACT_GAP of each

@@ -1269,6 +1269,64 @@ def turn_across(frame_a, frame_b, nx, ny, nz, ax, ay, az, bx, by, bz):
     return cross(nx, ny, nz, p * cx - q * dx, p * cy - q * dy, p * cz - q * dz)
 
 
+@kernel()
+def line_along(shape, frame, which, i, nx, ny, nz):
+    """Direction of a line with which a shape, whose lowest point along n is i, may cross another: the edge there
+    whose other end is lowest; of a cylinder its side (`which` 0) or the tangent of its rim (1). Zero: none."""
+    points = shape.points
+    if shape.disk > 0.0 and which == 1:
+        mx, my, mz = to_body(frame, nx, ny, nz)
+        return to_world(frame, -my, mx, 0.0)
+    if points.shape[0] == 2:
+        return to_world(
+            frame, points[1, 0] - points[0, 0], points[1, 1] - points[0, 1], points[1, 2] - points[0, 2]
+        )
+    mx, my, mz = to_body(frame, nx, ny, nz)
+    best, e = np.inf, -1
+    for k in range(shape.edge_ends.shape[0]):
+        if shape.edge_ends[k, 0] == i or shape.edge_ends[k, 1] == i:
+            j = shape.edge_ends[k, 0] + shape.edge_ends[k, 1] - i
+            height = mx * points[j, 0] + my * points[j, 1] + mz * points[j, 2]
+            if height < best:
+                best, e = height, k
+    if e < 0:
+        return 0.0, 0.0, 0.0
+    return to_world(frame, shape.edges[e, 0], shape.edges[e, 1], shape.edges[e, 2])
+
+
+@kernel()
+def crossing_step(
+    shape_a, frame_a, bounds_a, shape_b, frame_b, bounds_b, nx, ny, nz, far, fast, horizon, gap, size, deepest
+):  # fmt: skip
+    """How long an axis that stays across two lines, near n, keeps shapes apart that are `gap` [m] from each other.
+
+    Axes that turn with one body see an edge of the other swing: where crossing edges leave each other they would
+    need a step for every hundred-thousandth of the way.
+    """
+    radius, step = shape_a.radius + shape_b.radius, 0.0
+    _, i, j = core_gap(shape_a, frame_a, shape_b, frame_b, nx, ny, nz)
+    for which_a in range(2 if shape_a.disk > 0.0 else 1):
+        ax, ay, az = line_along(shape_a, frame_a, which_a, i, nx, ny, nz)
+        for which_b in range(2 if shape_b.disk > 0.0 else 1):
+            bx, by, bz = line_along(shape_b, frame_b, which_b, j, -nx, -ny, -nz)
+            x, y, z = cross(ax, ay, az, bx, by, bz)
+            length = np.sqrt(x * x + y * y + z * z)
+            if length <= 1e-6 * np.sqrt((ax * ax + ay * ay + az * az) * (bx * bx + by * by + bz * bz)):
+                continue
+            length = length if x * nx + y * ny + z * nz > 0.0 else -length
+            x, y, z = x / length, y / length, z / length
+            there, _, _ = core_gap(shape_a, frame_a, shape_b, frame_b, x, y, z)
+            if there - radius < 0.5 * gap:
+                continue
+            ox, oy, oz = turn_across(frame_a, frame_b, x, y, z, ax, ay, az, bx, by, bz)
+            later, _ = axis_step(
+                shape_a, frame_a, bounds_a, shape_b, frame_b, bounds_b, x, y, z, ox, oy, oz, far, fast, horizon,
+                there - radius, size, deepest,
+            )  # fmt: skip
+            step = max(step, later)
+    return step
+
+
 @kernel(forceinline=True)
 def point_velocity(frame, x, y, z):
     """Velocity [m/s] of the point of a body that is at (x, y, z), world axes."""
@@ -1349,6 +1407,14 @@ def pair_impact(
                     frame[17], far, fast, horizon, gap, size, deepest,
                 )  # fmt: skip
                 step, rate = max(step, later), max(rate, other)
+            if gap > touch and step < horizon:
+                step = max(
+                    step,
+                    crossing_step(
+                        shape_a, frame_a, bounds_a, shape_b, frame_b, bounds_b, nx, ny, nz, far, fast, horizon,
+                        gap, size, deepest,
+                    ),
+                )  # fmt: skip
         if gap <= touch and rate < -slow:
             ox, oy, oz, rate = crossing_turn(
                 shape_a, evaluate_piece(CA, start_a + tau), frame_a,

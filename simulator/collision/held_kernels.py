@@ -219,8 +219,8 @@ def held_impact(
     frame_of_piece(CB, moving_b, turning_b, start_b, state, frame_b)
     kept_a = np.zeros(A.points.shape[0], np.bool_)
     kept_b = np.zeros(B.points.shape[0], np.bool_)
+    edge_a, edge_b = np.empty_like(kept_a), np.empty_like(kept_b)
     nx, ny, nz = normal[0, 0], normal[0, 1], normal[0, 2]
-    # a held point may be anywhere on an edge that crosses: then the plane keeps the edge's ends
     if holds:
         mark_kept(A, frame_a, -A.radius, nx, ny, nz, rank, basis, size, kept_a)
         mark_kept(B, frame_b, B.radius, nx, ny, nz, rank, basis, size, kept_b)
@@ -250,11 +250,6 @@ def held_impact(
         ):
             planes[count, 0], planes[count, 1], planes[count, 2] = 2, index[k, 0], index[k, 1]
             count += 1
-            if rank == 0 and holds:
-                for side in range(2):
-                    kept, shape = (kept_a, A) if side == 0 else (kept_b, B)
-                    for end in range(2):
-                        kept[shape.edge_ends[index[k, side], end]] = True
     n, o = np.empty(3), np.empty(3)
     tau = 0.0
     for made in range(MOST_SEARCH_STEPS):
@@ -266,11 +261,21 @@ def held_impact(
         far, fast, horizon = turning_bounds(A, frame_a, bounds_a, B, frame_b, bounds_b, left)
         step, clear, deeper = 0.0, -np.inf, 0.0
         for p in range(count):
+            here, there = kept_a, kept_b
             if planes[p, 0] == 0:
                 face_plane(A, frame_a, planes[p, 1], -1.0, n, o)
             elif planes[p, 0] == 1:
                 face_plane(B, frame_b, planes[p, 1], 1.0, n, o)
             else:
+                if rank == 0 and holds:  # both edges stay in this plane as a whole, wherever they cross
+                    for i in range(kept_a.shape[0]):
+                        edge_a[i] = kept_a[i]
+                    for i in range(kept_b.shape[0]):
+                        edge_b[i] = kept_b[i]
+                    for end in range(2):
+                        edge_a[A.edge_ends[planes[p, 1], end]] = True
+                        edge_b[B.edge_ends[planes[p, 2], end]] = True
+                    here, there = edge_a, edge_b
                 a, b = A.edges[planes[p, 1]], B.edges[planes[p, 2]]
                 ax, ay, az = to_world(frame_a, a[0], a[1], a[2])
                 bx, by, bz = to_world(frame_b, b[0], b[1], b[2])
@@ -282,7 +287,7 @@ def held_impact(
                 n[0], n[1], n[2] = sign * x / length, sign * y / length, sign * z / length
                 o[0], o[1], o[2] = turn_across(frame_a, frame_b, n[0], n[1], n[2], ax, ay, az, bx, by, bz)
             allowed, gap, sinks = plane_step(
-                A, frame_a, bounds_a, B, frame_b, bounds_b, n, o, kept_a, kept_b, planes[p, 0], far, fast, horizon,
+                A, frame_a, bounds_a, B, frame_b, bounds_b, n, o, here, there, planes[p, 0], far, fast, horizon,
                 size, slow, deepest,
             )  # fmt: skip
             step, clear, deeper = max(step, allowed), max(clear, gap), max(deeper, sinks)

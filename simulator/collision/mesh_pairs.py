@@ -52,13 +52,16 @@ def overlap_depth(first: FeatureMesh, second: FeatureMesh, states: Array) -> flo
     depth = first.radius + second.radius - core
     in_second = first.points @ turn.T + place
     in_first = (second.points - place) @ turn
-    for points, own, other in ((in_second, first, second), (in_first, second, first)):
+    closest = found[:3], (found[3:6] - place) @ turn
+    for points, own, other, touching in (
+        (in_second, first, second, closest[0]), (in_first, second, first, closest[1])
+    ):  # fmt: skip
         if not len(other.triangles) or other.sheet:
             continue
-        # where the surfaces do not cross, one is inside the other as a whole or not at all
-        candidates = (
-            np.concatenate([points, _middles_inside(points, own, other)]) if core == 0.0 else points[:1]
-        )
+        if core == 0.0:
+            candidates = np.concatenate([points, _middles_inside(points, own, other)])
+        else:  # one is inside the other as a whole or not at all; rounding decides about what touches
+            candidates = points[[np.argmax(np.linalg.norm(points - touching, axis=1))]]
         box = (candidates >= other.low[0]).all(axis=1) & (candidates <= other.high[0]).all(axis=1)
         candidates = candidates[box]
         within = candidates[inside(candidates, other)]

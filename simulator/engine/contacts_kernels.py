@@ -36,7 +36,7 @@ def new_contact(world):
     c.pair = c.next = c.behind = -1
     c.mode = OPEN
     c.closing = c.slow = c.again = c.opens = 0
-    c.gap = 0.0
+    c.gap, c.level = 0.0, np.nan
     for i in range(3):
         c.force[i] = c.impulse[i] = c.velocity[i] = 0.0
     for side in range(2):
@@ -153,6 +153,8 @@ def carry_over(world, pair, before):
                 and o.index[0] == c.index[0] and o.index[1] == c.index[1]
             ):  # fmt: skip
                 c.mode = o.mode
+                if o.mode != OPEN:
+                    c.level = o.level
                 for i in range(3):
                     c.force[i] = o.force[i]
                 break

@@ -111,11 +111,10 @@ def touch_curves(kind, g, RP, p, RF, f, row):
             lx, ly, lz, sx, sy, sz = ellipsoid_foot(RP, g[14:17], nx, ny, nz, wx, wy, wz)
             ax, ay, az, way = ax + lx, ay + ly, az + lz, 1.0
         elif kind > 0:
-            ax, ay, az, sx, sy, sz, kx, ky, kz = nearest_on_curve(
-                kind // 4 + 1, ax, ay, az, dx, dy, dz, size, ax - nx, ay - ny, az - nz
-            )
+            ux, uy, uz, sx, sy, sz, lean = lowest_of_circle(dx, dy, dz, nx, ny, nz)
+            ax, ay, az = ax + size * ux, ay + size * uy, az + size * uz
             hx, hy, hz = cross(wx, wy, wz, sx, sy, sz)
-            way = -dot(hx, hy, hz, nx, ny, nz) / dot(kx, ky, kz, nx, ny, nz)  # the tangent s stays level
+            way = -size * dot(hx, hy, hz, nx, ny, nz) / lean  # the tangent s stays level
         hx, hy, hz = cross(wx, wy, wz, ax, ay, az)
         hx, hy, hz = hx + way * sx, hy + way * sy, hz + way * sz
         distance = dot(nx, ny, nz, bx + ax - fx, by + ay - fy, bz + az - fz)
@@ -138,6 +137,19 @@ def touch_curves(kind, g, RP, p, RF, f, row):
         row, nx, ny, nz, tx, ty, tz, qx, qy, qz, ax, ay, az, bx, by, bz, g[3], mx, my, mz, hx, hy, hz,
         rx, ry, rz, vx, vy, vz, wx, wy, wz, ox, oy, oz, ex, ey, ez, distance - g[3] - g[13],
     )  # fmt: skip
+
+
+@kernel(forceinline=True)
+def lowest_of_circle(dx, dy, dz, nx, ny, nz):
+    """Of a circle with axis d the direction from its centre to its lowest point along n, its tangent there, level
+    and a unit, and the sine of its lean. (As the nearest point to one far below, both lose all digits at 1e-8.)"""
+    sx, sy, sz = cross(dx, dy, dz, nx, ny, nz)
+    lean = max(np.sqrt(dot(sx, sy, sz, sx, sy, sz)), 1e-300)
+    sx, sy, sz = sx / lean, sy / lean, sz / lean
+    out = dot(sx, sy, sz, nx, ny, nz)
+    sx, sy, sz = sx - out * nx, sy - out * ny, sz - out * nz
+    ux, uy, uz = cross(sx, sy, sz, dx, dy, dz)
+    return -ux, -uy, -uz, -sx, -sy, -sz, lean
 
 
 @kernel()

@@ -18,7 +18,7 @@ from ..collision.convex_kernels import (
     pair_separation,
 )
 from ..collision.held_kernels import held_impact
-from ..kernels import evaluate_piece, first_root, rotation_matrix, vector
+from ..kernels import cross, evaluate_piece, first_root, rotation_matrix, vector
 from ..tolerances import APPROACH, CONTACT_GAP, MOST_SEARCH_STEPS, PENETRATION, STAY, TOUCH_GAP
 from .contacts_kernels import ELLIPSOID, FACE, POINT, RIM, add_contact, add_contacts, set_along
 from .flight_kernels import place_at, state_at
@@ -31,6 +31,7 @@ from .tables_kernels import (
     contacts,
     header,
     local_contacts,
+    local_placed,
     motions,
     pairs,
     states_at,
@@ -421,13 +422,24 @@ def read_asked_state(world, body, out):
             out[i] = m.state[i]
 
 
+@kernel()
+def level_of_pair(world, pair):
+    """The lowest level [m] of the contacts that hold a pair together, at most 0."""
+    c, lowest = pairs(world)[pair].contact, 0.0
+    while c >= 0:
+        if contacts(world)[c].mode != OPEN and contacts(world)[c].level < lowest:
+            lowest = contacts(world)[c].level
+        c = contacts(world)[c].next
+    return lowest
+
+
 @part
 def room_of_cylinder(world, c, j):
     """Let ``header.room`` be how far [m] contact c of those shown, one of whose bodies is a cylinder, is from where
     it would be another.
 
     A contact has moved on, or the bodies touch elsewhere too, where their true distance is no longer that of the
-    contact, zero. A point of an end that stands moves with the end up to where its rim is another contact; a rim
+    contact. A point of an end that stands moves with the end up to where its rim is another contact; a rim
     that leans has come down where the end stands. (Looked at a few times a step: what comes and goes between two
     looks is not seen.)
     """
@@ -436,22 +448,23 @@ def room_of_cylinder(world, c, j):
     first, second = vector(13), vector(13)
     read_asked_state(world, o.first, first)
     read_asked_state(world, o.second, second)
-    shape, plane = shape_of(world, o.first), bodies(world)[o.second]
-    slack = STAY * CONTACT_GAP * size
+    plane = bodies(world)[o.second]
     if plane.level < 0:
-        n = plane.normal
-        apart = half_space_gap(shape, first, n, plane.offset)
-        R = rotation_matrix(first[3:7])
-        flat = abs(R[0, 2] * n[0] + R[1, 2] * n[1] + R[2, 2] * n[2])
-        across = np.sqrt(max(0.0, (1.0 - flat) * (1.0 + flat)))
+        apart = half_space_gap(shape_of(world, o.first), first, plane.normal, plane.offset)
     else:
-        _, apart = pair_separation(shape, first, shape_of(world, o.second), second, size)
-        across = np.inf
-    w.room = slack - apart
-    stands = o.feature[0] == POINT or o.feature[1] == POINT
-    w.room = min(w.room, apart + (slack if stands else PENETRATION * size))
-    if o.feature[0] == RIM and across < np.inf:
-        w.room = min(w.room, 2.0 * shape.disk * across - 0.5 * CONTACT_GAP * size)
+        _, apart = pair_separation(shape_of(world, o.first), first, shape_of(world, o.second), second, size)
+    slack, lowest = 0.5 * CONTACT_GAP * size, level_of_pair(world, o.pair)
+    w.room = STAY * CONTACT_GAP * size - apart
+    if o.feature[0] == POINT or o.feature[1] == POINT:
+        w.room = min(w.room, apart + max(slack, 0.1 * slack - lowest))
+    else:
+        w.room = min(w.room, apart - lowest + PENETRATION * size)
+    for side in range(2):
+        if o.feature[side] == RIM and o.feature[1 - side] == FACE:
+            R, n = rotation_matrix(first[3:7] if side == 0 else second[3:7]), local_placed(world)[c]
+            x, y, z = cross(R[0, 2], R[1, 2], R[2, 2], n[0], n[1], n[2])
+            disk = shape_of(world, o.first if side == 0 else o.second).disk
+            w.room = min(w.room, 2.0 * disk * np.sqrt(x * x + y * y + z * z) - slack)
     return 0
 
 

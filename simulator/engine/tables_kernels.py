@@ -143,6 +143,7 @@ CONTACT = np.dtype(
         ("tangent", FLOAT, VECTOR),
         ("tangent2", FLOAT, VECTOR),
         ("gap", FLOAT),
+        ("level", FLOAT),  # gap [m] at which lasting contact keeps it; NaN: not known yet
         ("along", FLOAT, POINT_SIDES),
         ("radius", FLOAT, SIDES),
         ("friction", FLOAT),

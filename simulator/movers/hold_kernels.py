@@ -38,12 +38,24 @@ from ..engine.tables_kernels import (
     motions,
 )
 from ..kernels import TERMS, matrix
-from ..tolerances import FIRST_STEP, MICRO_STEP
-from .ends_kernels import CALM, CAN_OPEN, FAILS, MICRO
+from ..tolerances import FIRST_STEP, LEAST_STEP, MICRO_GAIN, MICRO_STEP
+from .ends_kernels import CALM, CAN_OPEN, FAILS, LEAVES, MICRO, REACHES_LIMIT
 from .force_kernels import contact_rates
 from .joint_parts_kernels import SATURATE
-from .modes_kernels import CALMS, NO_FORCES, NOTHING_PRESSES, RESTS, can_open, choose_modes, keep_closed
-from .steps_kernels import make_step
+from .modes_kernels import (
+    CALMS,
+    MOVES,
+    NO_FORCES,
+    NOTHING_PRESSES,
+    RESTS,
+    bring_back,
+    can_open,
+    choose_modes,
+    keep_closed,
+    note_levels,
+    within_touch,
+)
+from .steps_kernels import end_of_room, make_step
 from .system_kernels import place, problem, show_island, write_forces
 
 STARTED, JAMS = 0, 1
@@ -154,11 +166,17 @@ def micro_piece(world, span, way, C):
 
 
 @kernel()
-def close_by_end(world, C, way):
-    """Fill way (m, 6) with that by which bodies on polynomials C (m, 13, DEGREE) are off at their end from where
-    contacts are closed: bounces that end leave no gap."""
-    w = header(world)
+def close_by_end(world, span, C, way):
+    """Fill way (m, 6) with that by which bodies on polynomials C (m, 13, DEGREE) are off at the end of their
+    `span` [s] from where contacts are closed: bounces that end leave no gap, unless what takes it away would move
+    faster than they do."""
+    w, bouncing = header(world), 0.0
     end = matrix(w.m, 13)
+    for c in range(w.nc):
+        o = contacts(world)[local_contacts(world)[c]]
+        if o.closing:
+            o.level = 0.0
+            bouncing = max(bouncing, abs(local_placed(world)[c, 15]))
     for k in range(w.m):
         for i in range(13):
             end[k, i] = 0.0
@@ -169,7 +187,7 @@ def close_by_end(world, C, way):
     for k in range(w.m):
         for i in range(13):
             shifted[k, i] = end[k, i]
-    keep_closed(world, shifted, False, True)
+    bring_back(world, shifted, True)
     for k in range(w.m):
         y, z = end[k], shifted[k]
         for i in range(3):
@@ -179,6 +197,21 @@ def close_by_end(world, C, way):
         way[k, 3] = 2.0 * (p * b + q * a + r * d - s * c)
         way[k, 4] = 2.0 * (p * c - q * d + r * a + s * b)
         way[k, 5] = 2.0 * (p * d + q * c - r * b + s * a)
+    moved = 0.0
+    for k in range(w.m):
+        for i in range(3):
+            moved = max(
+                moved, abs(way[k, i]), abs(way[k, 3 + i]) * bodies(world)[local_bodies(world)[k]].size
+            )
+    if moved > bouncing * span:
+        place(world, end)
+        for c in range(w.nc):
+            o = contacts(world)[local_contacts(world)[c]]
+            if o.closing:
+                o.level = within_touch(world, o, local_placed(world)[c, 21])
+        for k in range(w.m):
+            for i in range(6):
+                way[k, i] = 0.0
     place(world, local_state(world)[: w.m])
 
 
@@ -311,6 +344,17 @@ def energy(world, y):
 
 
 @kernel()
+def gains(world, work):
+    """Whether bodies gain energy to speak of over a micro-step with this work (CHANNELS, DEGREE)."""
+    w, gained, scale = header(world), 0.0, 0.0
+    for p in range(DEGREE):
+        gained += work[CLOSING, p]
+    for k in range(w.m):
+        scale += bodies(world)[local_bodies(world)[k]].mass * w.speed * w.speed
+    return gained > MICRO_GAIN * scale
+
+
+@kernel()
 def start_island(world, root):
     """Let the members that hold together with `root` rest, or move in contact from now on, or fly; or it jams."""
     w = header(world)
@@ -341,13 +385,28 @@ def start_island(world, root):
         call(w.forces, world, SATURATE, 0)
     before = energy(world, y)
     if w.nc > 0:
-        keep_closed(world, y, False, False)
-        place(world, y)
+        note_levels(world)
+        bring_back(world, y, False)
     if w.nc > 0 and not closing:
         keep_closed(world, y, True, True)
         place(world, y)
     log_jump(world, energy(world, y) - before)
-    comes = choose_modes(world, y, micro, w.slipped, closing)
+    C, work, way = np.empty((w.m, 13, DEGREE)), matrix(CHANNELS, DEGREE), matrix(w.m, 6)
+    for k in range(w.m):
+        for i in range(6):
+            way[k, i] = 0.0
+    sure = not closing
+    comes = choose_modes(world, y, micro, w.slipped, closing, sure)
+    while comes == MOVES and not closing:
+        micro_piece(world, micro, way, C)
+        micro_work(world, micro, C, work)
+        if not gains(world, work) or micro < LEAST_STEP * w.duration:
+            break
+        if not sure:  # what pushes changes within the step: a rim, all but flat, whose lowest point runs
+            micro *= 0.25
+        sure = False  # or pushes so hard that slip turns
+        place(world, y)
+        comes = choose_modes(world, y, micro, w.slipped, closing, sure)
     if comes == NO_FORCES:
         dissolve(world, island)
         return JAMS
@@ -367,21 +426,24 @@ def start_island(world, root):
         rest(world, island)
         return STARTED
     keep_modes(world, island)
-    C, work, way = np.empty((w.m, 13, DEGREE)), matrix(CHANNELS, DEGREE), matrix(w.m, 6)
-    for k in range(w.m):
-        for i in range(6):
-            way[k, i] = 0.0
-    micro_piece(world, micro, way, C)
-    micro_work(world, micro, C, work)
+    if comes == CALMS or closing:
+        micro_piece(world, micro, way, C)
+        micro_work(world, micro, C, work)
     if closing:
-        close_by_end(world, C, way)
+        close_by_end(world, micro, C, way)
         micro_piece(world, micro, way, C)
         micro_work(world, micro, C, work)
         for p in range(DEGREE):  # friction of the bounces is theirs
             work[CLOSING, p] += work[FRICTION, p]
             work[FRICTION, p] = 0.0
-    islands(world)[island].ends = CALM if comes == CALMS else MICRO
-    begin_pieces(world, island, C, work, micro, 1.0)
+    share, e = 1.0, islands(world)[island]
+    e.ends = CALM if comes == CALMS else MICRO
+    if w.nc > 0:  # contacts may come to the end of their feature within it
+        reached, which = end_of_room(world, C, matrix(w.m, 13), True)
+        if 0.0 < reached < 1.0:
+            share, e.ends = reached, LEAVES if which >= 0 else REACHES_LIMIT
+            e.cause = local_contacts(world)[which] if which >= 0 else -1
+    begin_pieces(world, island, C, work, micro, share)
     return STARTED
 
 

@@ -10,6 +10,7 @@ It starts at MICRO_STEP of the scene's duration, where its error is rounding, an
 import numpy as np
 
 from ...compiled import kernel
+from ..engine.pairs_kernels import size_of
 from ..engine.tables_kernels import (
     CARRIED,
     HELD,
@@ -42,11 +43,15 @@ from ..engine.tables_kernels import (
 from ..kernels import matrix, vector, wholes
 from ..tolerances import (
     CAN_OPEN,
+    CONTACT_GAP,
+    DRIFT,
+    FAR_BACK,
     FORCE_ACCURACY,
     FORCE_SHARE,
     FORCES_FOUND,
     MODE_RATE,
     ON_CONE,
+    PENETRATION,
     REST,
     REST_PULL,
     SAME_MOTION,
@@ -54,7 +59,7 @@ from ..tolerances import (
     SURE_SLIP,
 )
 from .force_kernels import contact_rates, solve_forces, solve_mode
-from .system_kernels import free_accelerations, problem, read_forces
+from .system_kernels import free_accelerations, place, problem, read_forces
 
 NO_FORCES, NOTHING_PRESSES, MOVES, RESTS, CALMS = 0, 1, 2, 3, 4
 """What comes of a choice of modes; the last: bodies will stand still at the end of the micro-step, or nearly so."""
@@ -77,6 +82,33 @@ def pull_of(world):
 
 
 @kernel()
+def within_touch(world, c, gap):
+    """The gap [m] of a contact, or the nearest that counts as touching."""
+    size = size_of(world, c.first, c.second) if c.pair >= 0 else header(world).length
+    return min(max(gap, -CONTACT_GAP * size), CONTACT_GAP * size)
+
+
+@kernel()
+def note_levels(world):
+    """Let contacts that close stay at the gap that they have, which is within CONTACT_GAP: pulling all that touches
+    to no gap at all would push what they carry by as much, into what lies beside it. Only what overlaps is brought
+    back, by as little at a time as searches pass over."""
+    w = header(world)
+    for k in range(w.nc):
+        c = contacts(world)[local_contacts(world)[k]]
+        if c.closing or np.isnan(c.level):
+            c.level = within_touch(world, c, local_placed(world)[k, 21])
+        if c.level < 0.0:
+            c.level = min(0.0, c.level + PENETRATION * w.length)
+
+
+@kernel(forceinline=True)
+def off_level(world, c):
+    """How far the gap of a contact that is shown is from the one at which it is kept [m]."""
+    return local_placed(world)[c, 21] - contacts(world)[local_contacts(world)[c]].level
+
+
+@kernel()
 def keep_closed(world, state, speeds, firmly):
     """Change the velocities (`speeds`), or else the places, of states (m, 13) as little as possible in the kinetic
     metric, to those that modes and joints hold closed; `firmly`, without a shift of what sticks. The island is
@@ -88,7 +120,7 @@ def keep_closed(world, state, speeds, firmly):
     for c in range(w.nc):
         held[c] = OPEN if mode[c] == OPEN else (STICKING if firmly and mode[c] == STICKING else HELD)
         for e in range(3):
-            rate[c, e] = placed[c, 15 + e] if speeds else (placed[c, 21] if e == 0 else 0.0)
+            rate[c, e] = placed[c, 15 + e] if speeds else (off_level(world, c) if e == 0 else 0.0)
             p[c, e] = 0.0
     for c in range(w.nj):
         joint_rate(world)[c] = joint_speed(world)[c] if speeds else joint_value(world)[c]
@@ -105,6 +137,49 @@ def keep_closed(world, state, speeds, firmly):
                 y[10 + i] += R[0, i] * a[k, 3] + R[1, i] * a[k, 4] + R[2, i] * a[k, 5]
         else:
             shift(y, a[k])
+
+
+@kernel()
+def bring_back(world, state, firmly):
+    """Bring what is held closed back to its level by the smallest shift of states (m, 13), and place the island
+    there; `firmly`: without a shift of what sticks. Where that brings it no nearer (a rim, all but flat, has its
+    lowest point elsewhere after the smallest turn), or takes far more than it is off (two contacts at one place
+    that ask for different things), all stays where it is, and that is its level."""
+    w = header(world)
+    before = vector(13 * w.m)
+    for k in range(w.m):
+        for i in range(13):
+            before[13 * k + i] = state[k, i]
+    off = worst_off(world)
+    keep_closed(world, state, False, firmly)
+    place(world, state)
+    moved = 0.0
+    for k in range(w.m):
+        size = bodies(world)[local_bodies(world)[k]].size
+        for i in range(7):
+            by = abs(state[k, i] - before[13 * k + i])
+            moved = max(moved, by if i < 3 else 2.0 * size * by)
+    if worst_off(world) > max(0.5 * off, DRIFT * w.length) or moved > max(FAR_BACK * off, DRIFT * w.length):
+        for k in range(w.m):
+            for i in range(13):
+                state[k, i] = before[13 * k + i]
+        place(world, state)
+        for c in range(w.nc):
+            o = contacts(world)[local_contacts(world)[c]]
+            if local_mode(world)[c] != OPEN and abs(off_level(world, c)) > DRIFT * w.length:
+                o.level = within_touch(world, o, local_placed(world)[c, 21])
+
+
+@kernel()
+def worst_off(world):
+    """How far what is held closed is from its level at most [m]."""
+    w, worst = header(world), 0.0
+    for c in range(w.nc):
+        if local_mode(world)[c] != OPEN:
+            worst = max(worst, abs(off_level(world, c)))
+    for c in range(w.nj):
+        worst = max(worst, abs(joint_value(world)[c]))
+    return worst
 
 
 @kernel()
@@ -136,10 +211,11 @@ def fastest(world, state):
 
 
 @kernel()
-def choose_modes(world, state, span, slipped, closing):
+def choose_modes(world, state, span, slipped, closing, sure):
     """Modes and forces at the end of a micro-step of `span` [s] from states (m, 13), where the island is placed.
 
-    `slipped`: whether a contact has just left its cone; `closing`: whether normal velocities end with the step.
+    `slipped`: whether a contact has just left its cone; `closing`: whether normal velocities end with the step;
+    `sure`: whether slip that is fast enough keeps its direction over the step.
     Fills the accelerations of the step; what comes of it.
     """
     w, s = header(world), problem(world)
@@ -164,7 +240,7 @@ def choose_modes(world, state, span, slipped, closing):
         x, y = placed[c, 16], placed[c, 17]
         speed = np.sqrt(x * x + y * y)
         slider[c] = 0
-        if friction[c] > 0.0 and speed > SURE_SLIP * span * pull:
+        if sure and friction[c] > 0.0 and speed > SURE_SLIP * span * pull:
             slider[c], sliding[c, 0], sliding[c, 1] = 1, x / speed, y / speed
         else:
             rate[c, 1] += x / span
@@ -341,6 +417,13 @@ def loosen(world, s, u, pull, slipped):
                 for k in range(w.m):
                     for i in range(6):
                         a[k, i] = b[k, i]
+                top = 0.0
+                for c in range(w.nc):
+                    top = max(top, force[c, 0])
+                for c in range(w.nc):  # what bears nothing now must not share again: it would leave its cone
+                    bears = force[c, 0] > FORCE_SHARE * top
+                    if mode[c] == STICKING and not bears and not moves_alone(world, c, force, top):
+                        mode[c] = CARRIED
                 return
         for c in range(w.nc):
             friction[c] = kept[c]

@@ -38,17 +38,19 @@ from ..tolerances import (
     FORCE_FLOOR,
     FORCE_MARGIN,
     LASTING,
+    LEAST_STEP,
     MODE_ACCURACY,
     PRESSES_AGAIN,
     ROUNDED_STEP,
     SLOW_SLIP,
     STRAIGHT_SLIP,
+    TOUCH_GAP,
 )
 from .ends_kernels import DRIVE_CHANGES, FAILS, LEAVES, NOTHING, OPENS, PRESSES, REACHES_LIMIT, SLIPS, STOPS
 from .features_kernels import room_of
 from .force_kernels import contact_rates, solve_mode
 from .joint_parts_kernels import MARGIN, ROOM
-from .modes_kernels import fastest, keep_closed
+from .modes_kernels import bring_back, fastest, keep_closed, off_level
 from .system_kernels import fill_derivative, free_accelerations, note_places, place, problem, read_forces
 from .tableau_kernels import DENSE, DENSE_STAGES, FIFTH, SHARE, STAGES, STEP, THIRD
 
@@ -307,16 +309,20 @@ def slip_allows(world, h):
 
 
 @kernel()
-def end_of_room(world, C, scratch):
-    """Share of a step at which a contact first comes to the end of a feature, or a joint to a limit; with which."""
-    low, before, rate_before = 0.0, 0.0, 0.0
+def end_of_room(world, C, scratch, must):
+    """Share of a step at which a contact first comes to the end of a feature, or a joint to a limit; with which.
+    `must`: it is made even where there is no room from the start, up to where there is less."""
+    low, before, rate_before, allowed = 0.0, 0.0, 0.0, 0.0
     for look in range(_LOOKS + 1):
         x = look / _LOOKS
         on_step(C, x, scratch)
         place(world, scratch)
         room, rate, which = least_room(world)
+        room += allowed
         if room < 0.0 and look == 0:  # rounding: it is about to come in again, or it ends here
-            if rate < 0.0 or which >= 0:
+            if must and which >= 0:
+                allowed = TOUCH_GAP * header(world).length - room
+            elif rate < 0.0 or which >= 0:
                 return 0.0, which
             room = 0.0
         if look > 0 and room >= 0.0 and which < 0 and rate_before < 0.0 < rate and before + room < np.inf:
@@ -324,7 +330,7 @@ def end_of_room(world, C, scratch):
             if deepest < 0.0:
                 x, room = dip, deepest
         if room < 0.0:
-            return halve_room(world, C, low, x, scratch)
+            return halve_room(world, C, low, x, scratch, allowed)
         low, before, rate_before = x, room, rate
     return 1.0, -1
 
@@ -349,8 +355,9 @@ def lowest_room(world, C, low, high, scratch):
 
 
 @kernel()
-def halve_room(world, C, low, high, scratch):
-    """Share between two, at the first of which there is room and at the second none, where it ends; with which."""
+def halve_room(world, C, low, high, scratch, allowed):
+    """Share between two, at the first of which there is room and at the second none, where it ends; with which.
+    `allowed` [m] counts as room."""
     which = -1
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
@@ -359,7 +366,7 @@ def halve_room(world, C, low, high, scratch):
         on_step(C, middle, scratch)
         place(world, scratch)
         room, _, _ = least_room(world)
-        if room < 0.0:
+        if room + allowed < 0.0:
             high = middle
         else:
             low = middle
@@ -374,7 +381,7 @@ def first_end(world, C, h, at_start, at_end, scratch, D, power):
     """Share of a step of h [s] at which what the modes claim first fails, with what ends and which contact: by safe
     secants on dense output C. `at_start`, `at_end`: least margins."""
     w = header(world)
-    share, which = end_of_room(world, C, scratch)
+    share, which = end_of_room(world, C, scratch, False)
     what = NOTHING
     if share < 1.0:
         what = LEAVES if which >= 0 else REACHES_LIMIT
@@ -426,7 +433,7 @@ def is_off(world):
     for c in range(w.nc):
         if mode[c] == OPEN:
             continue
-        if abs(placed[c, 21]) > DRIFT * w.length or abs(placed[c, 15]) > DRIFT * w.speed:
+        if abs(off_level(world, c)) > DRIFT * w.length or abs(placed[c, 15]) > DRIFT * w.speed:
             return True
         if mode[c] == STICKING and abs(placed[c, 16]) + abs(placed[c, 17]) > DRIFT * w.speed:
             return True
@@ -441,8 +448,7 @@ def close_up(world, y):
     """Take away what has drifted of states (m, 13), and place the island there."""
     place(world, y)
     if is_off(world):
-        keep_closed(world, y, False, False)
-        place(world, y)
+        bring_back(world, y, False)
         keep_closed(world, y, True, True)
         place(world, y)
 
@@ -504,7 +510,7 @@ def make_step(world, longest, C, work):
     h = slip_allows(world, longest)
     kept, kept_joint, kept_a = matrix(w.nc, 3), vector(w.nj), matrix(m, 6)
     copy_forces(world, force, joint, a, kept, kept_joint, kept_a)
-    least = 1e-10 * w.duration
+    least = LEAST_STEP * w.duration
     next_h = h
     tried, before = np.inf, np.inf
     for _ in range(_ATTEMPTS):

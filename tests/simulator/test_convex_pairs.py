@@ -834,3 +834,53 @@ def test_what_turns_off_a_touching_face_does_not_meet_it(name):
         allowed = 5e-9 if "stands" in name else 1e-11
         _, drift = bounced(model, states, random, 3, lambda m, s: pair_gap(m, (0, 1), s)[1], allowed)
         assert abs(drift) < 1e-12
+
+
+@pytest.mark.parametrize("other", [Box((0.1, 0.3, 0.1)), Capsule(0.05, 0.3), Cylinder(0.05, 0.3)])
+def test_crossing_edges_that_leave_each_other_are_not_searched_without_end(other):
+    """Axes at rest, or turning with one body, see the edge of the other swing: steps of a hundred-thousandth."""
+    random, left = np.random.default_rng(0), 0
+    for _ in range(40):
+        scene = Scene(gravity=(0, 0, 0))
+        turns = [
+            Rotation.from_euler("y", 0.25 * np.pi),
+            Rotation.from_euler("xz", [np.pi / 2, random.uniform(0.3, 1.3)]),
+        ]
+        edge = 0.05 * np.sqrt(2.0)
+        top = edge if isinstance(other, Box) else 0.05
+        if isinstance(other, Box):
+            turns[1] = Rotation.from_euler("yz", [0.25 * np.pi, random.uniform(0.3, 1.3)])
+        spins = 5.0 * random.standard_normal((2, 3))
+        for shape, turn, spin, height in zip(
+            (Box((0.1, 0.3, 0.1)), other), turns, spins, (edge, -top), strict=True
+        ):
+            scene.add(
+                Body(
+                    shape, density=1000.0, position=(0, 0, height), orientation=np.roll(turn.as_quat(), 1),
+                    angular_velocity=spin, velocity=0.3 * random.standard_normal(3) * (1, 1, 0),
+                )
+            )  # fmt: skip
+        model = Model.of_scene(scene)
+        states = model.initial_states()
+        pieces, bounds, span = [], [], 1e-3
+        for body, state in zip(scene.bodies, states, strict=True):
+            inverse = np.linalg.inv(body.inertia)
+            piece, holds = kernels.free_piece(state, np.zeros(3), body.inertia, inverse)
+            span = min(span, holds)
+            pieces.append(piece)
+            bounds.append(kernels.motion_bounds(piece, body.inertia, inverse))
+
+        def gap_at(time, model=model, pieces=pieces):
+            return pair_gap(
+                model, (0, 1), np.array([kernels.evaluate_piece(piece, time) for piece in pieces])
+            )[1]
+
+        when, hit = pair_impact(model, (0, 1), tuple(pieces), tuple(bounds), (0.0, 0.0), span)
+        assert hit in (0, 1)
+        times = np.geomspace(1e-9, span, 200)
+        assert min(gap_at(time) for time in times[times <= when]) >= -1e-12
+        if hit == 0:
+            left += 1
+        else:
+            assert abs(gap_at(when)) <= 1e-12
+    assert left > 5

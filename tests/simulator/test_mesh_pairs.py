@@ -226,6 +226,25 @@ def test_overlap_depth(first, second, position, depth):
     assert found == pytest.approx(depth, abs=0.11 if "4" in repr(first) and depth == 0.5 else 1e-12)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_a_touching_corner_is_not_inside(seed):
+    """Rounding puts what touches inside: it once counted for the whole body, and the overlap was 0.2 m."""
+    random = np.random.default_rng(seed)
+    box = Box((0.2, 0.3, 0.1))
+    hull = trimesh.convex.convex_hull(random.standard_normal((8, 3)) * 0.1)
+    mesh = Mesh((hull.vertices, hull.faces))
+    first, second = feature_mesh(mesh), feature_mesh(box)
+    turn = Rotation.random(rng=random)
+    points = turn.apply(first.points)
+    place = np.array([0.02, 0.03, 0.05]) - points[points[:, 2].argmin()]
+    states = np.array([state(place), state((0, 0, 0))])
+    states[0, 3:7] = np.roll(turn.as_quat(), 1)
+    for k in range(-3, 4):
+        states[0, 2] = place[2] + k * 1e-17
+        assert mesh_pairs.overlap_depth(first, second, states) <= 1e-15
+        assert mesh_pairs.overlap_depth(second, first, states[::-1]) <= 1e-15
+
+
 def elastic(patch_rows, normals, states, inertias, masses):
     """Velocities after frictionless elastic reflections at the contacts, most approaching first."""
     rotations = [kernels.rotation_matrix(row[3:7]) for row in states]
