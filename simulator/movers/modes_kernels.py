@@ -417,6 +417,8 @@ def loosen(world, s, u, pull, slipped):
                 for k in range(w.m):
                     for i in range(6):
                         a[k, i] = b[k, i]
+                for c in range(w.nj):
+                    joint_force(world)[c] = joint[c]
                 top = 0.0
                 for c in range(w.nc):
                     top = max(top, force[c, 0])
