@@ -48,6 +48,10 @@ APPROACH = 1e-10
 """[of the scene's speed] Slower approach at touch is rounding of a velocity that the law set to zero, not an
 impact. Larger: slow impacts are lost. Smaller: rounding brings impacts without end."""
 
+IMPATIENT, MOST_PATIENCE = 12, 12
+"""Impacts of a body at one instant, each so many of which double APPROACH, and how often they may: what laws leave
+of an approach at stiff joints is more than rounding."""
+
 APPROACH_SPEED = 1e-10
 """[m/s] Slower approach at touch is rounding of a velocity that the law set to zero, not an impact."""
 

@@ -19,7 +19,16 @@ from ..collision.convex_kernels import (
 )
 from ..collision.held_kernels import held_impact
 from ..kernels import cross, evaluate_piece, first_root, rotation_matrix, vector
-from ..tolerances import APPROACH, CONTACT_GAP, MOST_SEARCH_STEPS, PENETRATION, STAY, TOUCH_GAP
+from ..tolerances import (
+    APPROACH,
+    CONTACT_GAP,
+    IMPATIENT,
+    MOST_PATIENCE,
+    MOST_SEARCH_STEPS,
+    PENETRATION,
+    STAY,
+    TOUCH_GAP,
+)
 from .contacts_kernels import ELLIPSOID, FACE, POINT, RIM, add_contact, add_contacts, set_along
 from .flight_kernels import place_at, state_at
 from .pairs_kernels import inside_row, is_second, pair_row, size_of
@@ -40,8 +49,13 @@ from .tables_kernels import (
 
 @kernel()
 def slow_speed(world):
-    """Approach slower than this [m/s] is rounding of a velocity that the law set to zero, not an impact."""
-    return APPROACH * header(world).speed
+    """Approach slower than this [m/s] is rounding of a velocity that the law set to zero, not an impact; where
+    impacts follow each other at one instant, the law leaves more than that, and it grows."""
+    w, patience = header(world), 1.0
+    if w.stalled_at == w.time:
+        for _ in range(min(w.stalled // IMPATIENT - 1, MOST_PATIENCE)):
+            patience *= 2.0
+    return patience * APPROACH * w.speed
 
 
 @kernel()

@@ -433,11 +433,13 @@ def settle(world):
         body = members(world)[k]
         if not motions(world)[body].held:
             fly(world, body)
+    w.stalled, w.stalled_at = 0, w.time
     for k in range(w.members_count):
         body = members(world)[k]
         log_piece(world, body)
-        if motions(world)[body].stalls > STALLS:
-            return NO_PROGRESS
+        w.stalled = max(w.stalled, motions(world)[body].stalls)
+    if w.stalled > STALLS:
+        return NO_PROGRESS
     for k in range(w.members_count):
         plan(world, members(world)[k], w.time, w.event)
     return REACHED

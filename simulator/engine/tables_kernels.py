@@ -434,6 +434,11 @@ HEADER = np.dtype(
         ("ng", WHOLE),  # bodies that always move together, of which some are among these
         ("way", FLOAT),  # of the joint that is nearest to a limit, of its size
         ("way_rate", FLOAT),
+        (
+            "stalled",
+            WHOLE,
+        ),  # most pieces that a body has begun at the instant of the last event, and when that was
+        ("stalled_at", FLOAT),
         ("way_limit", WHOLE),
         ("drive_margin", FLOAT),
         ("power", FLOAT, (CHANNELS,)),  # [W] of the forces applied last

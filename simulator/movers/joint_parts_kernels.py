@@ -273,7 +273,7 @@ def find_limits(world, group):
         number = g.limits[0] + n
         r = limit_rows(world)[number]
         value, _ = limit_value(world, r, w.time)
-        reached = abs(value) <= CONTACT_GAP * size_of_limit(world, r)
+        reached = value <= CONTACT_GAP * size_of_limit(world, r)  # or passed, which must not be overlooked
         if pairs(world)[r.pair].contact >= 0:
             if not reached:
                 drop_contacts(world, r.pair)

@@ -10,7 +10,7 @@ It starts at MICRO_STEP of the scene's duration, where its error is rounding, an
 import numpy as np
 
 from ...compiled import kernel
-from ..engine.pairs_kernels import size_of
+from ..engine.pairs_kernels import ROUND, size_of
 from ..engine.tables_kernels import (
     CARRIED,
     HELD,
@@ -83,9 +83,13 @@ def pull_of(world):
 
 @kernel()
 def within_touch(world, c, gap):
-    """The gap [m] of a contact, or the nearest that counts as touching."""
-    size = size_of(world, c.first, c.second) if c.pair >= 0 else header(world).length
-    return min(max(gap, -CONTACT_GAP * size), CONTACT_GAP * size)
+    """The gap [m] of a contact, or the nearest that counts as touching; only rims and ends of cylinders, which come
+    down beside where they are held, may overlap by as much."""
+    if c.pair < 0:
+        return min(max(gap, 0.0), CONTACT_GAP * header(world).length)
+    slack = CONTACT_GAP * size_of(world, c.first, c.second)
+    round_one = bodies(world)[c.first].shape_class == ROUND or bodies(world)[c.second].shape_class == ROUND
+    return min(max(gap, -slack if round_one else 0.0), slack)
 
 
 @kernel()

@@ -49,7 +49,6 @@ def test_a_heap_of_mixed_shapes_comes_together(law, seed):
 
 
 SINK_IN = {
-    ("stronge", 3): "slip that turns at 1e-5 m/s takes 200,000 pieces, over which boxes sink 4e-11 m in",
     ("dissipation", 3): "edges parallel within 1e-6: their plane is known to 1e-10, as deep is a corner",
 }
 

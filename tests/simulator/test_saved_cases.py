@@ -1,5 +1,8 @@
 """Faults that random scenes brought to light (`benchmarks/random_scenes.py`), each as a scene that shows it."""
 
+import importlib.util
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -132,3 +135,30 @@ def test_a_ball_beside_a_chain_does_not_change_it():
     law = carom.StrongeCoulomb()
     one, other = (carom.Simulator(scene, law).run(0.1).sample(0.1) for scene in (alone, beside))
     np.testing.assert_allclose(one.position, other.position[:3], atol=1e-11)
+
+
+RANDOM_SCENES = Path(__file__).parents[2] / "benchmarks" / "random_scenes.py"
+
+
+@pytest.mark.skipif(not RANDOM_SCENES.exists(), reason="the benchmarks are not part of this installation")
+@pytest.mark.parametrize(
+    "number",
+    [
+        24,  # a cylinder's side leaves a box's edge: a step of the search for every hundred-thousandth of the way
+        491,  # the same, in a chain of joints
+        66,  # forces taken deeper into their cones without those of joints that belong to them: tiny steps
+        108,  # a joint slightly beyond its limit was not taken for one that has reached it
+        407,  # the law leaves 1e-10 m/s of an approach at stiff joints: impacts without end
+    ],
+)
+def test_random_scenes_that_failed(number):
+    spec = importlib.util.spec_from_file_location("random_scenes", RANDOM_SCENES)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    scene, law, _ = module.random_scene(number)
+    trajectory = carom.Simulator(scene, module.LAWS[law](), seed=number, event_limit=20_000).run(1.0)
+    assert trajectory.status.value in GOOD, trajectory.message
+    assert trajectory.largest_overlap(200) <= 1e-10
+    times = np.linspace(0.0, trajectory.end_time, 200)
+    energy = np.array([trajectory.model.energy(trajectory.sample(time)) for time in times])
+    assert np.diff(energy).max() <= 1e-9 * np.ptp(energy)
