@@ -34,6 +34,7 @@ _ROUNDING = 4e-16
 _SHIFT = 1e-3
 _NEAR = 1e-3
 _CREEPS = 30_000  # steps of a search; from then on it may pass over more
+_PARALLEL = 1e-6  # sine below which lines have no axis across them
 _TIED = 16
 _EXPANSIONS = 128
 _SHALLOW = 1e-12  # of the size: less overlap is rounding of the event search, for which any good axis will do
@@ -1260,13 +1261,24 @@ def turn_across(frame_a, frame_b, nx, ny, nz, ax, ay, az, bx, by, bz):
     cx, cy, cz = cross(bx, by, bz, nx, ny, nz)
     dx, dy, dz = cross(ax, ay, az, nx, ny, nz)
     sine = ax * cx + ay * cy + az * cz
-    if abs(sine) <= 1e-6 * np.sqrt((ax * ax + ay * ay + az * az) * (bx * bx + by * by + bz * bz)):
+    if abs(sine) <= _PARALLEL * np.sqrt((ax * ax + ay * ay + az * az) * (bx * bx + by * by + bz * bz)):
         return 0.0, 0.0, 0.0
     px, py, pz = cross(frame_a[15], frame_a[16], frame_a[17], nx, ny, nz)
     qx, qy, qz = cross(frame_b[15], frame_b[16], frame_b[17], nx, ny, nz)
     p = (px * ax + py * ay + pz * az) / sine
     q = (qx * bx + qy * by + qz * bz) / sine
     return cross(nx, ny, nz, p * cx - q * dx, p * cy - q * dy, p * cz - q * dz)
+
+
+@kernel()
+def axis_across(ax, ay, az, bx, by, bz, nx, ny, nz):
+    """The unit axis across two lines, on the side of n; zero where they are all but parallel."""
+    x, y, z = cross(ax, ay, az, bx, by, bz)
+    length = np.sqrt(x * x + y * y + z * z)
+    if length <= _PARALLEL * np.sqrt((ax * ax + ay * ay + az * az) * (bx * bx + by * by + bz * bz)):
+        return 0.0, 0.0, 0.0
+    length = length if x * nx + y * ny + z * nz > 0.0 else -length
+    return x / length, y / length, z / length
 
 
 @kernel()
@@ -1277,10 +1289,6 @@ def line_along(shape, frame, which, i, nx, ny, nz):
     if shape.disk > 0.0 and which == 1:
         mx, my, mz = to_body(frame, nx, ny, nz)
         return to_world(frame, -my, mx, 0.0)
-    if points.shape[0] == 2:
-        return to_world(
-            frame, points[1, 0] - points[0, 0], points[1, 1] - points[0, 1], points[1, 2] - points[0, 2]
-        )
     mx, my, mz = to_body(frame, nx, ny, nz)
     best, e = np.inf, -1
     for k in range(shape.edge_ends.shape[0]):
@@ -1309,12 +1317,9 @@ def crossing_step(
         ax, ay, az = line_along(shape_a, frame_a, which_a, i, nx, ny, nz)
         for which_b in range(2 if shape_b.disk > 0.0 else 1):
             bx, by, bz = line_along(shape_b, frame_b, which_b, j, -nx, -ny, -nz)
-            x, y, z = cross(ax, ay, az, bx, by, bz)
-            length = np.sqrt(x * x + y * y + z * z)
-            if length <= 1e-6 * np.sqrt((ax * ax + ay * ay + az * az) * (bx * bx + by * by + bz * bz)):
+            x, y, z = axis_across(ax, ay, az, bx, by, bz, nx, ny, nz)
+            if x == 0.0 and y == 0.0 and z == 0.0:
                 continue
-            length = length if x * nx + y * ny + z * nz > 0.0 else -length
-            x, y, z = x / length, y / length, z / length
             there, _, _ = core_gap(shape_a, frame_a, shape_b, frame_b, x, y, z)
             if there - radius < 0.5 * gap:
                 continue

@@ -17,6 +17,7 @@ from ..tolerances import CONTACT_GAP, MOST_SEARCH_STEPS, SAME_NORMAL, TOUCH_GAP
 from .convex_kernels import (
     EDGE,
     FACE,
+    axis_across,
     frame_of_piece,
     pair_contacts,
     passed_over,
@@ -279,12 +280,9 @@ def held_impact(
                 a, b = A.edges[planes[p, 1]], B.edges[planes[p, 2]]
                 ax, ay, az = to_world(frame_a, a[0], a[1], a[2])
                 bx, by, bz = to_world(frame_b, b[0], b[1], b[2])
-                x, y, z = cross(ax, ay, az, bx, by, bz)
-                length = np.sqrt(x * x + y * y + z * z)
-                if length < SAME_NORMAL:
+                n[0], n[1], n[2] = axis_across(ax, ay, az, bx, by, bz, nx, ny, nz)
+                if n[0] == 0.0 and n[1] == 0.0 and n[2] == 0.0:
                     continue
-                sign = 1.0 if x * nx + y * ny + z * nz > 0.0 else -1.0
-                n[0], n[1], n[2] = sign * x / length, sign * y / length, sign * z / length
                 o[0], o[1], o[2] = turn_across(frame_a, frame_b, n[0], n[1], n[2], ax, ay, az, bx, by, bz)
             allowed, gap, sinks = plane_step(
                 A, frame_a, bounds_a, B, frame_b, bounds_b, n, o, here, there, planes[p, 0], far, fast, horizon,

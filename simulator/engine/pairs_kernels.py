@@ -27,6 +27,12 @@ _FREE = -1
 
 
 @kernel()
+def has_cylinder(world, i, j):
+    """Whether one of two bodies is a cylinder."""
+    return bodies(world)[i].shape_class == ROUND or bodies(world)[j].shape_class == ROUND
+
+
+@kernel()
 def kind_of(world, i, j):
     """How two bodies meet."""
     return kind_of_classes(bodies(world)[i].shape_class, bodies(world)[j].shape_class)

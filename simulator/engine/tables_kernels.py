@@ -204,10 +204,7 @@ JOINT_ROW = np.dtype(
         ("kind", WHOLE),  # see joint_kernels
         ("joint", WHOLE),  # number of the joint
         ("geometry", FLOAT, (JOINT_NUMBERS,)),
-        (
-            "length",
-            FLOAT,
-        ),  # [m], with which a row that holds is multiplied: where it turns, the size of its bodies
+        ("length", FLOAT),  # [m] by which a row that holds is multiplied: where it turns, its bodies' size
         ("force", FLOAT),  # of a row that holds [N], the last
         ("restitution", FLOAT),  # of a limit
         ("pair", WHOLE),  # of a limit: the row of PAIR in which its bounces and its contact are noted
@@ -434,12 +431,9 @@ HEADER = np.dtype(
         ("ng", WHOLE),  # bodies that always move together, of which some are among these
         ("way", FLOAT),  # of the joint that is nearest to a limit, of its size
         ("way_rate", FLOAT),
-        (
-            "stalled",
-            WHOLE,
-        ),  # most pieces that a body has begun at the instant of the last event, and when that was
-        ("stalled_at", FLOAT),
         ("way_limit", WHOLE),
+        ("stalled", WHOLE),  # most pieces that a body has begun at the instant of the last event,
+        ("stalled_at", FLOAT),  # and when that was
         ("drive_margin", FLOAT),
         ("power", FLOAT, (CHANNELS,)),  # [W] of the forces applied last
         ("spring_power", FLOAT),  # [W] of springs

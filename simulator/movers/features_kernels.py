@@ -9,7 +9,7 @@ import numpy as np
 
 from ...compiled import call, kernel
 from ..engine.contacts_kernels import EDGE, FACE, POINT, RIM
-from ..engine.pairs_kernels import BALL, HULL, MESHES, ROUND, ROUND_MESH, kind_of, size_of
+from ..engine.pairs_kernels import BALL, HULL, MESHES, ROUND, ROUND_MESH, has_cylinder, kind_of, size_of
 from ..engine.shapes_kernels import shape_of
 from ..engine.tables_kernels import (
     bodies,
@@ -90,8 +90,7 @@ def room_of(world, c):
     o = contacts(world)[local_contacts(world)[c]]
     if o.pair < 0:
         return np.inf
-    round_one = bodies(world)[o.first].shape_class == ROUND or bodies(world)[o.second].shape_class == ROUND
-    if round_one and kind_of(world, o.first, o.second) != ROUND_MESH:
+    if has_cylinder(world, o.first, o.second) and kind_of(world, o.first, o.second) != ROUND_MESH:
         call(header(world).cylinder_room, world, c, 0)
         return header(world).room
     if bodies(world)[o.second].level < 0:

@@ -344,6 +344,27 @@ def energy(world, y):
 
 
 @kernel()
+def micro_motion(world, span, way, C, work):
+    """Fill the motion C of a micro-step, moved on the way by `way`, and the work done over it."""
+    micro_piece(world, span, way, C)
+    micro_work(world, span, C, work)
+
+
+@kernel()
+def let_go(world, island):
+    """Let the bodies of the island that is open fly from where they are shown."""
+    w, y = header(world), local_state(world)
+    for k in range(w.m):
+        m = motions(world)[local_bodies(world)[k]]
+        m.held = 0
+        for i in range(13):
+            m.state[i] = y[k, i]
+    for c in range(w.nc):
+        contacts(world)[local_contacts(world)[c]].mode = OPEN
+    dissolve(world, island)
+
+
+@kernel()
 def gains(world, work):
     """Whether bodies gain energy to speak of over a micro-step with this work (CHANNELS, DEGREE)."""
     w, gained, scale = header(world), 0.0, 0.0
@@ -398,8 +419,7 @@ def start_island(world, root):
     sure = not closing
     comes = choose_modes(world, y, micro, w.slipped, closing, sure)
     while comes == MOVES and not closing:
-        micro_piece(world, micro, way, C)
-        micro_work(world, micro, C, work)
+        micro_motion(world, micro, way, C, work)
         if not gains(world, work) or micro < LEAST_STEP * w.duration:
             break
         if not sure:  # what pushes changes within the step: a rim, all but flat, whose lowest point runs
@@ -411,15 +431,7 @@ def start_island(world, root):
         dissolve(world, island)
         return JAMS
     if comes == NOTHING_PRESSES:
-        for k in range(w.m):
-            body = local_bodies(world)[k]
-            m = motions(world)[body]
-            m.held = 0
-            for i in range(13):
-                m.state[i] = y[k, i]
-        for c in range(w.nc):
-            contacts(world)[local_contacts(world)[c]].mode = OPEN
-        dissolve(world, island)
+        let_go(world, island)
         return STARTED
     write_forces(world)
     if comes == RESTS:
@@ -427,12 +439,10 @@ def start_island(world, root):
         return STARTED
     keep_modes(world, island)
     if comes == CALMS or closing:
-        micro_piece(world, micro, way, C)
-        micro_work(world, micro, C, work)
+        micro_motion(world, micro, way, C, work)
     if closing:
         close_by_end(world, micro, C, way)
-        micro_piece(world, micro, way, C)
-        micro_work(world, micro, C, work)
+        micro_motion(world, micro, way, C, work)
         for p in range(DEGREE):  # friction of the bounces is theirs
             work[CLOSING, p] += work[FRICTION, p]
             work[FRICTION, p] = 0.0

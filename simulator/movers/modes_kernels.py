@@ -10,7 +10,7 @@ It starts at MICRO_STEP of the scene's duration, where its error is rounding, an
 import numpy as np
 
 from ...compiled import kernel
-from ..engine.pairs_kernels import ROUND, size_of
+from ..engine.pairs_kernels import has_cylinder, size_of
 from ..engine.tables_kernels import (
     CARRIED,
     HELD,
@@ -88,8 +88,7 @@ def within_touch(world, c, gap):
     if c.pair < 0:
         return min(max(gap, 0.0), CONTACT_GAP * header(world).length)
     slack = CONTACT_GAP * size_of(world, c.first, c.second)
-    round_one = bodies(world)[c.first].shape_class == ROUND or bodies(world)[c.second].shape_class == ROUND
-    return min(max(gap, -slack if round_one else 0.0), slack)
+    return min(max(gap, -slack if has_cylinder(world, c.first, c.second) else 0.0), slack)
 
 
 @kernel()
@@ -150,10 +149,10 @@ def bring_back(world, state, firmly):
     lowest point elsewhere after the smallest turn), or takes far more than it is off (two contacts at one place
     that ask for different things), all stays where it is, and that is its level."""
     w = header(world)
-    before = vector(13 * w.m)
+    before = matrix(w.m, 13)
     for k in range(w.m):
         for i in range(13):
-            before[13 * k + i] = state[k, i]
+            before[k, i] = state[k, i]
     off = worst_off(world)
     keep_closed(world, state, False, firmly)
     place(world, state)
@@ -161,12 +160,12 @@ def bring_back(world, state, firmly):
     for k in range(w.m):
         size = bodies(world)[local_bodies(world)[k]].size
         for i in range(7):
-            by = abs(state[k, i] - before[13 * k + i])
+            by = abs(state[k, i] - before[k, i])
             moved = max(moved, by if i < 3 else 2.0 * size * by)
     if worst_off(world) > max(0.5 * off, DRIFT * w.length) or moved > max(FAR_BACK * off, DRIFT * w.length):
         for k in range(w.m):
             for i in range(13):
-                state[k, i] = before[13 * k + i]
+                state[k, i] = before[k, i]
         place(world, state)
         for c in range(w.nc):
             o = contacts(world)[local_contacts(world)[c]]
@@ -278,9 +277,7 @@ def choose_modes(world, state, span, slipped, closing, sure):
             return RESTS
     u = matrix(w.nc, 3)
     contact_rates(s, a, u)
-    top = 0.0
-    for c in range(w.nc):
-        top = max(top, force[c, 0])
+    top = largest_force(world)
     if top == 0.0 and w.ng == 0:
         return NOTHING_PRESSES
     for c in range(w.nc):
@@ -311,12 +308,20 @@ def can_open(world, row):
     """Whether a contact (of the table) that presses no more can open while those that press stay closed. The island
     is shown and placed."""
     read_forces(world)
-    force, top, which = local_force(world), 0.0, -1
+    which = -1
     for c in range(header(world).nc):
-        top = max(top, force[c, 0])
         if local_contacts(world)[c] == row:
             which = c
-    return moves_alone(world, which, force, top)
+    return moves_alone(world, which, local_force(world), largest_force(world))
+
+
+@kernel()
+def largest_force(world):
+    """Largest normal force [N] of the contacts of the island that is open."""
+    force, largest = local_force(world), 0.0
+    for c in range(header(world).nc):
+        largest = max(largest, force[c, 0])
+    return largest
 
 
 @kernel()
@@ -423,9 +428,7 @@ def loosen(world, s, u, pull, slipped):
                         a[k, i] = b[k, i]
                 for c in range(w.nj):
                     joint_force(world)[c] = joint[c]
-                top = 0.0
-                for c in range(w.nc):
-                    top = max(top, force[c, 0])
+                top = largest_force(world)
                 for c in range(w.nc):  # what bears nothing now must not share again: it would leave its cone
                     bears = force[c, 0] > FORCE_SHARE * top
                     if mode[c] == STICKING and not bears and not moves_alone(world, c, force, top):

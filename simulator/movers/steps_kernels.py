@@ -21,7 +21,6 @@ from ..engine.tables_kernels import (
     header,
     joint_force,
     joint_speed,
-    joint_value,
     local_acceleration,
     local_bodies,
     local_direction,
@@ -50,7 +49,7 @@ from .ends_kernels import DRIVE_CHANGES, FAILS, LEAVES, NOTHING, OPENS, PRESSES,
 from .features_kernels import room_of
 from .force_kernels import contact_rates, solve_mode
 from .joint_parts_kernels import MARGIN, ROOM
-from .modes_kernels import bring_back, fastest, keep_closed, off_level
+from .modes_kernels import bring_back, fastest, keep_closed, worst_off
 from .system_kernels import fill_derivative, free_accelerations, note_places, place, problem, read_forces
 from .tableau_kernels import DENSE, DENSE_STAGES, FIFTH, SHARE, STAGES, STEP, THIRD
 
@@ -430,15 +429,15 @@ def is_off(world):
     """Whether what modes and joints hold closed has drifted, in place or in velocity."""
     w = header(world)
     placed, mode = local_placed(world), local_mode(world)
+    if worst_off(world) > DRIFT * w.length:
+        return True
     for c in range(w.nc):
-        if mode[c] == OPEN:
-            continue
-        if abs(off_level(world, c)) > DRIFT * w.length or abs(placed[c, 15]) > DRIFT * w.speed:
+        if mode[c] != OPEN and abs(placed[c, 15]) > DRIFT * w.speed:
             return True
         if mode[c] == STICKING and abs(placed[c, 16]) + abs(placed[c, 17]) > DRIFT * w.speed:
             return True
     for c in range(w.nj):
-        if abs(joint_value(world)[c]) > DRIFT * w.length or abs(joint_speed(world)[c]) > DRIFT * w.speed:
+        if abs(joint_speed(world)[c]) > DRIFT * w.speed:
             return True
     return False
 
