@@ -7,7 +7,7 @@ import numpy as np
 from ..compiled import kernel
 
 
-@kernel()
+@kernel(allocates=True)
 def distances(points, corners):
     """Distance (n,) of points (n, 3) from the nearest of triangles (F, 3 corners, 3)."""
     count = len(corners)
@@ -30,7 +30,7 @@ def distances(points, corners):
     return result
 
 
-@kernel()
+@kernel(allocates=True)
 def triangle_distance(point, corners):
     """Distance of a point (3,) from a triangle (3 corners, 3), which may be without area."""
     along, across = corners[1] - corners[0], corners[2] - corners[0]
@@ -55,7 +55,7 @@ def triangle_distance(point, corners):
     return nearest
 
 
-@kernel()
+@kernel(allocates=True)
 def windings(points, corners):
     """How often triangles (F, 3 corners, 3) wind around points (n, 3): (n,), 1 inside a solid, 0 outside."""
     result = np.empty(len(points))

@@ -28,7 +28,7 @@ def note_contact(row, keys, places, a, b, feature_a, feature_b, index_a, index_b
         places[row, 6] = gap
 
 
-@kernel()
+@kernel(allocates=True)
 def contacts_within_reach(
     shapes, size, skin, states, pairs, pair_reach, normals, offsets, reach, flat, clear, keys, places
 ):  # fmt: skip
@@ -83,7 +83,7 @@ def contacts_within_reach(
     return count, least
 
 
-@kernel()
+@kernel(allocates=True)
 def fly_on(states, inertia, inverse_inertia, span):
     """Move packed states (n, 13) on for `span` [s] of flight without forces."""
     nothing = np.zeros(3)

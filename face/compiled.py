@@ -23,8 +23,9 @@ import llvmlite
 import numba
 import numpy
 from llvmlite import ir
+from llvmlite.binding import Linkage
 from numba import types
-from numba.core import caching, compiler
+from numba.core import caching, cgutils, compiler
 from numba.core.ccallback import CFunc
 from numba.core.codegen import JITCodeLibrary
 from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]
@@ -106,9 +107,16 @@ _NO_ENVIRONMENT = _NoEnvironment()
 
 
 class _EntryLibrary(JITCodeLibrary):
-    """Code that is optimised with all it calls, at once, for short loops."""
+    """Code that is optimised with all it calls, at once, for short loops.
+
+    What it calls is its own, so that arguments that nobody needs are not handed over: those of arrays are many, and
+    handing them over took a fifth of the time of an engine step.
+    """
 
     def _optimize_final_module(self) -> None:
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
+                function.linkage = "internal"
         manager, builder = self._codegen._module_pass_manager(loop_vectorize=False, slp_vectorize=False)
         manager.run(self._final_module, builder)
 
@@ -121,6 +129,29 @@ def _link(library: JITCodeLibrary) -> None:
             seen.add(other)
             library._reload_init.update(other._reload_init)
             library._final_module.link_in(other._get_module_for_linking(), preserve=True)
+
+
+def _refuse_lost_arrays(name: str, counts: bool, compiled: Any) -> None:
+    """TypeError where a kernel that does not count references gets an array from one that does, and would never
+    give it back, or the other way round, and would give it back twice."""
+    kinds = compiled.type_annotation.typemap
+    for called, signature in compiled.type_annotation.calltypes.items():
+        callee = kinds.get(called.func.name) if getattr(called, "op", "") == "call" else None
+        if not isinstance(callee, types.Dispatcher):
+            continue
+        callee = callee.dispatcher
+        other = callee.targetoptions["_nrt"]
+        if other != counts and not callee.lends and _holds_arrays(signature.return_type):
+            raise TypeError(
+                f"kernel {name!r} has allocates={counts}, but gets an array from {callee.py_func.__name__!r}, "
+                f"which has allocates={other}: expected both to be the same, or arrays that it lends"
+            )
+
+
+def _holds_arrays(kind: Any) -> bool:
+    if isinstance(kind, types.BaseTuple):
+        return any(_holds_arrays(one) for one in kind)
+    return isinstance(kind, types.Array)
 
 
 class _LibraryCompiler(_FunctionCompiler):
@@ -142,6 +173,7 @@ class _LibraryCompiler(_FunctionCompiler):
         )  # fmt: skip
         if compiled.typing_error is not None:
             raise compiled.typing_error
+        _refuse_lost_arrays(self.py_func.__name__, self.targetoptions.get("_nrt", True), compiled)
         return compiled
 
 
@@ -161,7 +193,10 @@ class _PartCompiler(_LibraryCompiler):
 
 
 def _dispatcher_of(function: Callable, options: dict[str, Any], compiler_class: type) -> Any:
+    options = dict(options)
+    lends = options.pop("lends")
     dispatcher = numba.njit(nogil=True, error_model="numpy", **options)(function)
+    dispatcher.lends = lends
     plain = dispatcher._compiler
     dispatcher._compiler = compiler_class(
         plain.py_func, plain.targetdescr, plain.targetoptions, plain.locals, plain.pipeline_class
@@ -218,11 +253,15 @@ class Kernel:
         return self.entry(*arguments)
 
 
-def kernel(**options: Any) -> Callable[[Callable], Any]:
+def kernel(*, allocates: bool = False, lends: bool = False, **options: Any) -> Callable[[Callable], Any]:
     """Compile a function with numba in nopython mode, released from the interpreter lock and kept on disk.
 
-    The function must live in a file whose name ends in ``kernels.py``: only those are hashed.
+    The function must live in a file whose name ends in ``kernels.py``: only those are hashed. Unless it
+    ``allocates`` it makes no arrays but those of `on_stack`, and gets none from what it calls: then references to
+    its arrays are not counted, which takes up to nine tenths of the time of a small kernel. One that ``lends``
+    returns arrays that belong to no one, as those at an address: a tuple of them, or it ``allocates`` too.
     """
+    options |= {"_nrt": allocates, "lends": lends}
 
     def compile_lazily(function: Callable) -> Any:
         _source_of(function)
@@ -240,21 +279,22 @@ class Part:
     its own, and only where its address is asked for. A call costs 2 ns. See `call`.
     """
 
-    def __init__(self, function: Callable):
+    def __init__(self, function: Callable, allocates: bool):
         _source_of(function)
         self._function = function
+        self._allocates = allocates
         self.name = function.__name__
         self.__doc__ = function.__doc__
 
     @property
     def address(self) -> int:
         """Where its machine code is; compiled, or read from the disk, when first asked for."""
-        return int(_compiled_part(self._function).address)
+        return int(_compiled_part(self._function, self._allocates).address)
 
 
 @cache
-def _compiled_part(function: Callable) -> Any:
-    options = {"nopython": True, "error_model": "numpy"}
+def _compiled_part(function: Callable, allocates: bool) -> Any:
+    options = {"nopython": True, "error_model": "numpy", "_nrt": allocates}
     compiled: Any = CFunc(function, ((types.int64,) * 3, types.int64), {}, options)
     compiled._compiler = _PartCompiler(
         function, compiled._targetdescr, options, {}, compiled._compiler.pipeline_class
@@ -264,9 +304,10 @@ def _compiled_part(function: Callable) -> Any:
     return compiled
 
 
-def part(function: Callable) -> Part:
-    """Make a kernel that is called by its address, see `Part`; it must live in a file of kernels too."""
-    return Part(function)
+def part(*, allocates: bool = False) -> Callable[[Callable], Part]:
+    """Make a kernel that is called by its address, see `Part`; it must live in a file of kernels too, and
+    `allocates` as `kernel` says."""
+    return functools.partial(Part, allocates=allocates)
 
 
 @intrinsic
@@ -309,6 +350,21 @@ def rows_at(record: Any, row: tuple[int, ...] = ()) -> Any:
     return opened
 
 
+def matrix_at(record: Any) -> Any:
+    """In a kernel: ``opened(address, rows, columns)`` is the matrix of numbers that lies at this address."""
+    kind = types.Array(numba.from_dtype(record), 2, "C")
+
+    @intrinsic
+    def opened(_context: Any, address: Any, rows: Any, columns: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            address, rows, columns = arguments
+            return _array_at(context, builder, kind, record, (columns,), address, rows)
+
+        return kind(types.int64, types.int64, types.int64), generate
+
+    return opened
+
+
 def table_opener(place: int, record: Any, row: tuple[int, ...]) -> Any:
     """In a kernel: ``opened(world)`` is a table; word `place` of the record at the address `world` is where it
     lies, and two words further stands how many rows it has room for."""
@@ -329,20 +385,42 @@ def table_opener(place: int, record: Any, row: tuple[int, ...]) -> Any:
     return opened
 
 
+def on_stack(*shape: int, whole: bool = False) -> Any:
+    """In a kernel: ``made()`` is an array of floats, or whole numbers, of this shape that lasts as long as the call
+    of the kernel that makes it, and must not be returned; one and the same each time the kernel comes there."""
+    number = types.int64 if whole else types.float64
+    kind, count = types.Array(number, len(shape), "C"), math.prod(shape)
+
+    @intrinsic
+    def made(_context: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            room = cgutils.alloca_once(builder, ir.ArrayType(context.get_value_type(number), count))
+            address = builder.ptrtoint(room, ir.IntType(64))
+            rows = ir.Constant(ir.IntType(64), shape[0])
+            return _array_at(context, builder, kind, numpy.dtype(str(number)), shape[1:], address, rows)
+
+        return kind(), generate
+
+    return made
+
+
 def _array_at(
-    context: Any, builder: Any, kind: Any, record: Any, row: tuple[int, ...], address: Any, count: Any
+    context: Any, builder: Any, kind: Any, record: Any, row: tuple[Any, ...], address: Any, count: Any
 ) -> Any:
-    """An array of so many rows at an address, which it does not own."""
+    """An array of so many rows at an address, which it does not own; widths of rows are known, or values."""
     whole = ir.IntType(64)
     array = context.make_array(kind)(context, builder)
-    size = numpy.dtype(record).itemsize
-    strides = [size * math.prod(row[k:]) for k in range(len(row) + 1)]
+    size = ir.Constant(whole, numpy.dtype(record).itemsize)
+    widths = [ir.Constant(whole, width) if isinstance(width, int) else width for width in row]
+    strides = [size]
+    for width in reversed(widths):
+        strides.insert(0, builder.mul(strides[0], width))
     populate_array(
         array,
         data=builder.inttoptr(address, array.data.type),
-        shape=[count, *(ir.Constant(whole, width) for width in row)],
-        strides=[ir.Constant(whole, stride) for stride in strides],
-        itemsize=ir.Constant(whole, size),
+        shape=[count, *widths],
+        strides=strides,
+        itemsize=size,
         meminfo=None,
     )
     return array._getvalue()

@@ -72,7 +72,7 @@ def scale_lcp(M, q, scaled, scaled_q, row, column):
     return largest
 
 
-@kernel()
+@kernel(allocates=True)
 def eliminate(A, b, singular):
     """Solve A x = b in place by complete pivoting; x is left in b. False when a pivot is at most
     ``singular``."""
@@ -134,7 +134,7 @@ def residual_of(scaled, q, z, w):
     return worst
 
 
-@kernel()
+@kernel(allocates=True)
 def solve_basis(scaled, q, active, singular, z):
     """z with w = q + scaledᵀ z = 0 on the active set and z = 0 off it; False when that principal submatrix is
     singular."""
@@ -291,7 +291,7 @@ def solve_lcp_kernel(M, q, z):
     return solve_lcp_from(M, q, 0, z)
 
 
-@kernel()
+@kernel(allocates=True)
 def solve_lcp_from(M, q, draw, z):
     """As `solve_lcp_kernel`, whose first covering vector is one everywhere, with one drawn for `draw` > 0.
 
@@ -370,7 +370,7 @@ def solve_lcp_from(M, q, draw, z):
     return status, pivots, restarts, best
 
 
-@kernel()
+@kernel(allocates=True)
 def enumerate_lcp_kernel(M, q, found):
     """Fill the rows of ``found`` with all distinct basic solutions; returns how many, or -1 when they do not
     fit."""
@@ -426,7 +426,7 @@ def enumerate_lcp_kernel(M, q, found):
     return count
 
 
-@kernel()
+@kernel(allocates=True)
 def assemble_impact_lcp(W, u, friction, directions, M, q):
     """Fill the simultaneous inelastic impact LCP: normal impulses, edge impulses contact by contact, cone
     slacks.

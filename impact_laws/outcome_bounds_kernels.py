@@ -190,7 +190,7 @@ def least_cost(A, cost, rhs, reach, resume, sign, y, tableau, basis):
     return BOUNDED, total
 
 
-@kernel()
+@kernel(allocates=True)
 def step_support(template, offsets, basis_from, generators, inside, slack, directions, reach, values):
     """Support values of (S + cone(generators)) ∩ R in some directions; False when that set is empty.
 

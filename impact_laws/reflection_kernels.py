@@ -45,7 +45,7 @@ def next_contact(velocity, dim, scale, threshold, order, visits, cursor, approac
     return chosen
 
 
-@kernel()
+@kernel(allocates=True)
 def reflect(N, velocity, scale, threshold, order, visits, seed, sequence):
     """Reflect across approaching contacts until none is left.
 
@@ -80,7 +80,7 @@ def _approaches(velocity, scale, threshold):
     return least < threshold
 
 
-@kernel()
+@kernel(allocates=True)
 def _remember(sequence, child, whole, nodes):
     """Enter a sequence into the tree of found ones, last letter first; returns the tree and its size.
 
@@ -129,7 +129,7 @@ def _holds_a_found_one(before, last, child, whole, stack):
     return False
 
 
-@kernel()
+@kernel(allocates=True)
 def sequences(N, before, scale, threshold, separating, minimal, longest, most):
     """All sequences of reflections after which no contact approaches, shortest first, then lexicographically.
 
@@ -209,7 +209,7 @@ def sequences(N, before, scale, threshold, separating, minimal, longest, most):
     return letters, ends[: found + 1], TOO_LONG, longest
 
 
-@kernel()
+@kernel(allocates=True)
 def replay(N, before, letters, ends, impulses):
     """Fill impulses (k, nc), zero when given, with the normal impulses of k sequences as `sequences` keeps them."""
     velocity = np.empty(before.size)

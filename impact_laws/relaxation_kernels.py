@@ -64,7 +64,7 @@ def contact_frames(blocks, friction, frames):
                 frames[c, k] = frame[k]
 
 
-@kernel()
+@kernel(allocates=True)
 def frames_of(W, friction, dim, frames):
     """Fill frames (nc, 10) as `contact_frames`, from the whole W; planar contacts need none."""
     if dim == 2:
@@ -159,7 +159,7 @@ def solution_given_others(W, u, friction, frames, rule, dim, c, x, A, b, old, ne
             new[r] = 0.0
 
 
-@kernel()
+@kernel(allocates=True)
 def relax_dense(W, q, friction, frames, rule, dim, omega, sweeps, tolerance, x, u):
     """Sweep over all contacts until the largest change of an impulse in a sweep is below tolerance times the
     largest impulse.
@@ -240,7 +240,7 @@ def relax_dense(W, q, friction, frames, rule, dim, omega, sweeps, tolerance, x, 
     return sweeps, change
 
 
-@kernel()
+@kernel(allocates=True)
 def residual_dense(W, q, friction, frames, rule, dim, x, u, target):
     """Refresh u = q + W x, fill target with every contact's solution given all others, and return the largest
     distance of an impulse from it relative to the largest impulse."""
@@ -264,7 +264,7 @@ def residual_dense(W, q, friction, frames, rule, dim, x, u, target):
     return np.sqrt(worst / largest) if largest > 0.0 else 0.0
 
 
-@kernel()
+@kernel(allocates=True)
 def relax_and_judge(W, q, friction, rule, dim, sweeps, tolerance, x):
     """Sweep until the residual is within tolerance; returns (sweeps made, residual)."""
     frames = np.empty((friction.size, 10))
@@ -282,7 +282,7 @@ def relax_and_judge(W, q, friction, rule, dim, sweeps, tolerance, x):
             return made, residual
 
 
-@kernel()
+@kernel(allocates=True)
 def solution_slopes(W, u, friction, frames, rule, dim, x, slopes):
     """Derivative (nc, dim, dim) of every contact's solution with respect to its b, by central differences.
 
@@ -438,7 +438,7 @@ def relax_contact(
     return distance, length
 
 
-@kernel()
+@kernel(allocates=True)
 def relax_range(
     first, last, bodies, jacobian, response, blocks, friction, frames, rule, slack, x, velocity, apply
 ):  # fmt: skip
@@ -471,7 +471,7 @@ def relax_range(
     return worst, largest
 
 
-@kernel(parallel=True)
+@kernel(allocates=True, parallel=True)
 def relax_colours(
     starts,
     bodies,
@@ -540,7 +540,7 @@ def relax_colours(
     return sweeps, change
 
 
-@kernel()
+@kernel(allocates=True)
 def colour_contacts(bodies, movable, colours):
     """Fill colours (nc,) greedily so that contacts of one colour share no movable body; returns how many."""
     nc = bodies.shape[0]

@@ -34,7 +34,7 @@ def first_state(seed, index):
     return word
 
 
-@kernel()
+@kernel(allocates=True)
 def assemble_step(W, friction, directions, M, q):
     """Fill M, q of a step: slacks s of the bounds, then normal impulses, edge impulses and slip bounds.
 
@@ -105,7 +105,7 @@ def eliminate_in_place(A, n):
     return True
 
 
-@kernel()
+@kernel(allocates=True)
 def planar_step_solutions(W, u, friction, bounds, scale, impulses, velocities):
     """All solutions of one step of planar contacts with distinct velocities, by trying every mode of every contact.
 
@@ -252,7 +252,7 @@ def restitution_share(W, u0, impulse, extra):
     return min(1.0, share * (1.0 - 1e-14))
 
 
-@kernel()
+@kernel(allocates=True)
 def one_sample(
     W, u0, friction, restitution, directions, M, q, scale, tangent_scale, step, threshold, branches, noise, state,
     points, impulse, u, stages, kinds
@@ -368,7 +368,7 @@ def one_sample(
                 return FINISHED, made, solves, branched
 
 
-@kernel(parallel=True)
+@kernel(allocates=True, parallel=True)
 def many_samples(
     W, u0, friction, restitution, directions, scale, tangent_scale, step, threshold, limit, branches, noise, seed,
     first, points, impulses, velocities, solves, branched, status

@@ -13,7 +13,7 @@ from .tolerances import LCP_RESIDUAL, ROUNDING
 RESOLVED, NO_SOLUTION, INACCURATE, RECORD_FULL = 0, 21, 22, 23  # apart from those of reflections
 
 
-@kernel()
+@kernel(allocates=True)
 def pyramid(dim, edges):
     """Unit tangential directions of the friction pyramid, (edges, 2), as `edge_directions`; ± of a planar one."""
     directions = np.zeros((2 if dim == 2 else edges, 2))
@@ -176,7 +176,7 @@ def cut_to_cones(impulse, friction, dim):
                 impulse[first + e] *= bound / length
 
 
-@kernel()
+@kernel(allocates=True)
 def has_drifted(W, u, impulse, scale, threshold, dim, velocity):
     """Whether u + W p still approaches where its velocity, the sum of many changes, does not; then take it.
 
@@ -199,7 +199,7 @@ def has_drifted(W, u, impulse, scale, threshold, dim, velocity):
     return drifted
 
 
-@kernel()
+@kernel(allocates=True)
 def resolve_in_turn(
     W, u, friction, scale, threshold, order, visits, cursor, dim, edges, impacts, velocity, impulse, record, made
 ):  # fmt: skip

@@ -451,7 +451,7 @@ def stronge_impact(W, u, mu, e, T, stages, codes):
     return RESOLVED, events + 1, steps, compression * work_scale, sticks
 
 
-@kernel()
+@kernel(allocates=True)
 def resolve_contacts(
     W, u, friction, restitution, scale, threshold, order, visits, seed, dim, impacts, record
 ):
@@ -510,7 +510,7 @@ def resolve_contacts(
     return TOO_MANY, rows, steps
 
 
-@kernel(parallel=True)
+@kernel(allocates=True, parallel=True)
 def resolve_batch(W, u, friction, restitution, impulses, codes, status):
     """Independent single contacts: W (n, 3, 3), u (n, 3). Fills impulses (n, 3), the event codes as decimal
     digits in their order (n,), and status (n,)."""

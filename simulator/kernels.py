@@ -6,19 +6,29 @@ A *piece* of motion is an array (13, TERMS) of Taylor coefficients in the time s
 
 import numpy as np
 
-from ..compiled import kernel
+from ..compiled import kernel, on_stack
 from .tolerances import SERIES_ACCURACY
 
 TERMS = 25
 
 
-@kernel()
+vector2, vector3, vector4, vector6 = on_stack(2), on_stack(3), on_stack(4), on_stack(6)
+vector7, vector12, vector13, vector18 = on_stack(7), on_stack(12), on_stack(13), on_stack(18)
+matrix2x3, matrix3x3, matrix4x3, matrix6x6 = on_stack(2, 3), on_stack(3, 3), on_stack(4, 3), on_stack(6, 6)
+matrix2x13, matrix3x10 = on_stack(2, 13), on_stack(3, 10)
+wholes2, wholes4, wholes6 = on_stack(2, whole=True), on_stack(4, whole=True), on_stack(6, whole=True)
+wholes16x3 = on_stack(16, 3, whole=True)
+_three_series = on_stack(3, TERMS)
+"""Arrays of these shapes that last as long as the call of the kernel that makes them."""
+
+
+@kernel(allocates=True)
 def vector(n):
     """A new array of n floats. (Numba compiles a function of its own for every constant in ``np.empty(13)``.)"""
     return np.empty(n)
 
 
-@kernel()
+@kernel(allocates=True)
 def zeros(n):
     """n zeros."""
     values = np.empty(n)
@@ -27,19 +37,19 @@ def zeros(n):
     return values
 
 
-@kernel()
+@kernel(allocates=True)
 def matrix(rows, columns):
     """A new array of floats, by rows."""
     return np.empty((rows, columns))
 
 
-@kernel()
+@kernel(allocates=True)
 def wholes(n):
     """A new array of n whole numbers."""
     return np.empty(n, np.int64)
 
 
-@kernel()
+@kernel(allocates=True)
 def rotation_matrix(q):
     """Rotation body to world of a unit quaternion (w, x, y, z)."""
     R = matrix(3, 3)
@@ -129,7 +139,7 @@ def free_piece_into(state, acceleration, inertia, inverse_inertia, C):
     spinning = state[10] != 0.0 or state[11] != 0.0 or state[12] != 0.0
     if not spinning:
         return np.inf
-    L = np.zeros((3, TERMS))
+    L = _three_series()
     for k in range(TERMS):
         for i in range(3):
             L[i, k] = inertia[i, 0] * C[10, k] + inertia[i, 1] * C[11, k] + inertia[i, 2] * C[12, k]
@@ -168,7 +178,7 @@ def free_piece_into(state, acceleration, inertia, inverse_inertia, C):
     return span
 
 
-@kernel()
+@kernel(allocates=True)
 def free_piece(state, acceleration, inertia, inverse_inertia):
     """Taylor series of free flight from `state` (13,): returns coefficients (13, TERMS) and how long they hold
     [s]."""
@@ -191,7 +201,7 @@ def evaluate_piece_into(C, terms, tau, state):
         state[i] /= norm
 
 
-@kernel()
+@kernel(allocates=True)
 def evaluate_piece(C, tau):
     """State (13,) of a piece `tau` seconds after its start; the quaternion has unit length."""
     state = vector(13)
@@ -199,20 +209,28 @@ def evaluate_piece(C, tau):
     return state
 
 
-@kernel()
+@kernel(allocates=True)
 def motion_bounds(C, inertia, inverse_inertia):
     """Bounds over a piece of free flight: nominal acceleration (3,), deviation from it [m/s^2], which is none, and
     |w|^2 + |w'| [1/s^2]."""
-    bounds = np.zeros(5)
+    bounds = zeros(5)
+    for i in range(3):
+        bounds[i] = C[7 + i, 1]
+    bounds[4] = turning_bound(C, inertia, inverse_inertia)
+    return bounds
+
+
+@kernel()
+def turning_bound(C, inertia, inverse_inertia):
+    """Bound of |w|^2 + |w'| [1/s^2] over a piece of free flight."""
     L2 = 0.0
     twice_energy = 0.0
     for i in range(3):
-        bounds[i] = C[7 + i, 1]
         Li = inertia[i, 0] * C[10, 0] + inertia[i, 1] * C[11, 0] + inertia[i, 2] * C[12, 0]
         L2 += Li * Li
         twice_energy += Li * C[10 + i, 0]
     if L2 == 0.0:
-        return bounds
+        return 0.0
     largest_inverse = 0.0
     for i in range(3):
         for j in range(3):
@@ -225,8 +243,7 @@ def motion_bounds(C, inertia, inverse_inertia):
             d = inertia[i, j] - (inertia[0, 0] if i == j else 0.0)
             off += d * d
     # J w x w = (J - J00) w x w, so the bound vanishes for spherical inertia
-    bounds[4] = w2 * (1.0 + np.sqrt(off) * largest_inverse)
-    return bounds
+    return w2 * (1.0 + np.sqrt(off) * largest_inverse)
 
 
 @kernel()

@@ -17,6 +17,7 @@ from .collision.held_features import held_features
 from .collision.mesh_room import mesh_room
 from .collision.pairs import contact_patch, overlap, pair_gap, pair_impact, pair_size
 from .engine.contacts_kernels import add_contacts
+from .engine.kinds_kernels import slow_speed
 from .engine.pairs_kernels import inside_row, pair_row
 from .engine.shapes_kernels import copy_piece
 from .engine.tables_kernels import OPEN
@@ -112,7 +113,14 @@ def search_meshes(world: World, i: int, j: int) -> int:
     span = min(float(first["end"]), float(second["end"])) - begins
     ages = begins - float(first["start"]), begins - float(second["start"])
     when, hit = pair_impact(
-        model, pair, (pieces[0], pieces[1]), (bounds[0], bounds[1]), ages, span, held, world.slow_speed
+        model,
+        pair,
+        (pieces[0], pieces[1]),
+        (bounds[0], bounds[1]),
+        ages,
+        span,
+        held,
+        slow_speed(world.address),
     )
     if hit == -2:
         return -1

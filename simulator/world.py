@@ -21,7 +21,6 @@ from .engine.tables_kernels import HEADER, NUMBER, SCENE_TABLES, STILL, TABLES
 from .kernels import TERMS
 from .scales import Scales
 from .state import Array, Model
-from .tolerances import APPROACH
 
 _GROW = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 _FEW_BODIES = 24  # that are quicker to check all than to sort into cells
@@ -32,6 +31,9 @@ _EDGE, _SLACK = (
 )  # [largest radius of a level]; _EDGE - 2 _SLACK > 2 or touching bodies are overlooked
 _NAMES = tuple(TABLES)
 _ENDLESS = 1 << 62
+_LEAST_ROOM = 16
+_FIRST_ROOM = {"pieces": 128, "piece_numbers": 8192, "events": 128, "event_contacts": 256, "stage_log": 512}
+"""Rows that tables have at first: those of what is logged grow the most."""
 
 
 class World:
@@ -82,11 +84,6 @@ class World:
         """The first rows of a table, whose count of rows in use stands elsewhere."""
         return self._tables[name][:count]
 
-    @property
-    def slow_speed(self) -> float:
-        """Approach slower than this [m/s] is no impact, see `kinds_kernels.slow_speed`."""
-        return float(APPROACH * self.header["speed"])
-
     def states_at(self, time: float, bodies: Any = None) -> Array:
         """Packed states (n, 13) at a time [s] within the present pieces, or those of these bodies alone."""
         count = self.model.count
@@ -120,10 +117,10 @@ class World:
         self._header[f"{name}_room"] = len(table)
 
     def _grow(self, number: int, rows: int) -> None:
-        """Make a table longer, by half at least; the index of pairs grows with these."""
+        """Make a table twice as long at least; the index of pairs grows with these."""
         name = _NAMES[number]
         old = self._tables[name]
-        new = np.zeros((max(rows, len(old) + len(old) // 2, 16), *old.shape[1:]), dtype=old.dtype)
+        new = np.zeros((max(rows, 2 * len(old), _LEAST_ROOM), *old.shape[1:]), dtype=old.dtype)
         new[: len(old)] = old
         self._tables[name] = new
         self._attach(name)
@@ -137,12 +134,7 @@ class World:
         self._tables["pair_index"] = index
         self._header["pair_index_count"] = room
         self._attach("pair_index")
-        for row in range(int(self._header["pairs_count"][0])):
-            pair = self._tables["pairs"][row]
-            if pair["first"] < 0 or pair["first"] == len(self._tables["bodies"]):
-                continue  # free, or a limit of a joint
-            k = int(pairs_kernels.place_in_index(self.address, int(pair["first"]), int(pair["second"])))
-            index[k] = row
+        pairs_kernels.index_pairs(self.address)
 
     @classmethod
     def of_model(cls, model: Model, states: Array | None = None, time: float = 0.0) -> "World":
@@ -150,7 +142,8 @@ class World:
         yet."""
         n = model.count
         tables: dict[str, NDArray[Any]] = {
-            name: np.zeros((16, *row), dtype=kind) for name, (kind, row) in TABLES.items()
+            name: np.zeros((_FIRST_ROOM.get(name, _LEAST_ROOM), *row), dtype=kind)
+            for name, (kind, row) in TABLES.items()
         }
         header = np.zeros(1, dtype=HEADER)
         _fill_bodies(model, tables, header)

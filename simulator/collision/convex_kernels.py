@@ -23,6 +23,10 @@ from ..kernels import (
     ellipsoid_lowest,
     evaluate_piece,
     first_root,
+    matrix2x3,
+    matrix4x3,
+    vector13,
+    vector18,
 )
 from ..tolerances import CONTACT_GAP, DEEPEST, MOST_SEARCH_STEPS, PENETRATION, TOUCH_GAP
 
@@ -565,7 +569,7 @@ def _tied_points(shape, frame, nx, ny, nz, tolerance, found):
     return count
 
 
-@kernel()
+@kernel(allocates=True)
 def climbed_axis(shape_a, frame_a, shape_b, frame_b, nx, ny, nz, cone, size, near_a, near_b):
     """Climb from the axis n to the greatest separation: (axis, separation).
 
@@ -646,7 +650,7 @@ def climbed_axis(shape_a, frame_a, shape_b, frame_b, nx, ny, nz, cone, size, nea
     return nx, ny, nz, best
 
 
-@kernel()
+@kernel(allocates=True)
 def _touching_axis(shape_a, frame_a, shape_b, frame_b, nx, ny, nz, best, size, near_a, near_b):
     """Best axis of shapes with disks that nearly touch along n, wherever it is: (axis, separation).
 
@@ -764,7 +768,7 @@ def _first_tetrahedron(shape_a, frame_a, shape_b, frame_b, nx, ny, nz, points):
                 points[row, 0], points[row, 1], points[row, 2] = px, py, pz
 
 
-@kernel()
+@kernel(allocates=True)
 def _expanded_axis(shape_a, frame_a, shape_b, frame_b, nx, ny, nz, accuracy):
     """Axis of greatest separation of overlapping shapes, one of them a cylinder: (axis, separation).
 
@@ -931,10 +935,10 @@ def separation(shape_a, frame_a, shape_b, frame_b, size, nx, ny, nz, S, near_a, 
     return nx, ny, nz, gap - radius
 
 
-@kernel()
+@kernel(allocates=True)
 def pair_separation(shape_a, state_a, shape_b, state_b, size):
     """Unit axis (3,) from B to A and signed gap [m] of two shapes at packed states (13,)."""
-    frame_a, frame_b = np.empty(18), np.empty(18)
+    frame_a, frame_b = vector18(), vector18()
     frame_of_state(state_a, frame_a)
     frame_of_state(state_b, frame_b)
     axis = np.empty(3)
@@ -952,7 +956,7 @@ def pair_separation(shape_a, state_a, shape_b, state_b, size):
 @kernel()
 def half_space_gap(shape, state, normal, offset):
     """Signed gap [m] of a shape at a packed state (13,) over the half-space n.x <= offset."""
-    frame = np.empty(18)
+    frame = vector18()
     frame_of_state(state, frame)
     mx, my, mz = to_body(frame, normal[0], normal[1], normal[2])
     _, low = lowest(shape, mx, my, mz)
@@ -1043,14 +1047,15 @@ def half_space_impact(shape, C, begin, span, bounds, ignored, normal, offset, si
     are held in lasting contact, with their rims; approach at less than `slow` [m/s] is rounding. Core point -1:
     none, -2: the step limit was reached.
     """
-    state, frame = np.empty(13), np.empty(18)
+    state, frame = vector13(), vector18()
     moving, turning = used_terms(C)
     points, disk = shape.points, shape.disk
     tau = begin
     nx, ny, nz = normal[0], normal[1], normal[2]
     acceleration = nx * bounds[0] + ny * bounds[1] + nz * bounds[2]
     ways = bounds[4] * shape.reach * (_SPINLESS if shape.disk > 0.0 else 1.0)
-    largest, smallest = shape.semi_axes.max(), shape.semi_axes.min()
+    a, b, c = shape.semi_axes[0], shape.semi_axes[1], shape.semi_axes[2]
+    largest, smallest = max(a, b, c), min(a, b, c)
     if largest > 0.0:  # its height |A m| grows by at most (|A m'|^2 + |A m| |A m''|) / |A m|
         ways += bounds[4] * largest * (largest / smallest + 1.0)
     half_curvature = min(0.0, 0.5 * (acceleration - bounds[3] - ways))
@@ -1219,7 +1224,7 @@ def axis_step(
     return min(step, horizon), rate
 
 
-@kernel()
+@kernel(allocates=True)
 def crossing_turn(shape_a, state_a, frame_a, shape_b, state_b, frame_b, size):
     """Slowest rate [m/s] at which contacts of two shapes open, and how an axis turns there: (ox, oy, oz, rate).
 
@@ -1339,7 +1344,7 @@ def point_velocity(frame, x, y, z):
     return frame[12] + cx, frame[13] + cy, frame[14] + cz
 
 
-@kernel()
+@kernel(allocates=True)
 def pair_impact(
     shape_a, CA, bounds_a, shape_b, CB, bounds_b, start_a, start_b, span, size, slow
 ):  # fmt: skip
@@ -1351,8 +1356,8 @@ def pair_impact(
     contact approach. `start_a`, `start_b` are the ages of the two pieces at the start; approach at less
     than `slow` [m/s] is rounding. hit: 1, 0 none, -2 step limit.
     """
-    state, frame_a, frame_b = np.empty(13), np.empty(18), np.empty(18)
-    S = np.empty((4, 3))
+    state, frame_a, frame_b = vector13(), vector18(), vector18()
+    S = matrix4x3()
     near_a, near_b = np.empty((shape_a.edges.shape[0], 10)), np.empty((shape_b.edges.shape[0], 10))
     moving_a, turning_a = used_terms(CA)
     moving_b, turning_b = used_terms(CB)
@@ -1567,7 +1572,7 @@ def _known(points, count, x, y, z, tolerance):
     return False
 
 
-@kernel(forceinline=True)
+@kernel(allocates=True, forceinline=True)
 def _contact_arrays(count):
     """Empty point, normal, gap, feature, feature index, along and radius of `count` contacts."""
     return (
@@ -1576,7 +1581,7 @@ def _contact_arrays(count):
     )  # fmt: skip
 
 
-@kernel()
+@kernel(allocates=True)
 def half_space_contacts(shape, state, normal, offset, tolerance):
     """All points of a shape within `tolerance` [m] of a half-space or in it: point (3), gap, number of the core's
     point, 1 where its rim touches and not one point, in rows.
@@ -1584,7 +1589,7 @@ def half_space_contacts(shape, state, normal, offset, tolerance):
     A cylinder that stands touches at RIM_POINTS points of its end, one that leans at one of its rim, one that
     lies at one of each rim.
     """
-    frame = np.empty(18)
+    frame = vector18()
     frame_of_state(state, frame)
     points, disk = shape.points, shape.disk
     nx, ny, nz = normal[0], normal[1], normal[2]
@@ -1630,7 +1635,7 @@ def _face_normal(shape, frame, kind, face, sx, sy, sz):
     return sx, sy, sz
 
 
-@kernel()
+@kernel(allocates=True)
 def pair_contacts(shape_a, state_a, shape_b, state_b, size, tolerance):
     """Contacts of two shapes within `tolerance` [m], as arrays of `ContactPatch`.
 
@@ -1646,14 +1651,14 @@ def pair_contacts(shape_a, state_a, shape_b, state_b, size, tolerance):
     point, normals, gaps, features, indices, directions, radii = _contact_arrays(most)
     count = 0
     if gap <= tolerance:
-        frame_a, frame_b = np.empty(18), np.empty(18)
+        frame_a, frame_b = vector18(), vector18()
         frame_of_state(state_a, frame_a)
         frame_of_state(state_b, frame_b)
         room = max(shape_a.points.shape[0], shape_b.points.shape[0])
         corners = np.empty((2, room, 3))
         numbers = np.zeros((2, room), np.int64)
         kinds, counts, faces = np.zeros(2, np.int64), np.zeros(2, np.int64), np.zeros(2, np.int64)
-        outward = np.empty((2, 3))
+        outward = matrix2x3()
         nx, ny, nz = axis[0], axis[1], axis[2]
         kinds[0], counts[0], faces[0] = touching_feature(
             shape_a, frame_a, nx, ny, nz, tolerance, corners[0], numbers[0]

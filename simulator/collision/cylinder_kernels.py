@@ -11,7 +11,7 @@ and corners and edges of the mesh on ends, wall and rims of the cylinder.
 import numpy as np
 
 from ...compiled import kernel
-from ..kernels import evaluate_piece, first_root
+from ..kernels import evaluate_piece, first_root, matrix3x10, matrix4x3, vector18
 from ..tolerances import (
     CONTACT_GAP,
     PENETRATION,
@@ -58,7 +58,7 @@ _PARALLEL = 1e-6  # sine below which an edge has no place of its own along a lin
 _MOST = 64  # contacts that are looked at in the search; more do not fit on one cylinder between impacts
 
 
-@kernel()
+@kernel(allocates=True)
 def triangle_shape(reach):
     """Room for one triangle as a convex shape of a body whose points are at most `reach` [m] from its origin."""
     ends, faces = np.zeros((3, 2), np.int64), np.zeros((3, 2), np.int64)
@@ -99,7 +99,7 @@ def set_triangle(triangle, B, t):
         )
 
 
-@kernel()
+@kernel(allocates=True)
 def cylinder_box(A):
     """Corners (2, 3) of a cylinder's box in its own axes."""
     box = np.empty((2, 3))
@@ -125,19 +125,19 @@ def towards(triangle, frame_a, frame_b):
     return normalised(x, y, z)
 
 
-@kernel()
+@kernel(allocates=True)
 def cylinder_distance(A, state_a, B, state_b, size):
     """Axis from B to A and signed gap [m] to the closest triangle: (nx, ny, nz, gap).
 
     Where triangles reach into the cylinder the gap is that of the deepest, as for convex pairs.
     """
-    frame_a, frame_b = np.empty(18), np.empty(18)
+    frame_a, frame_b = vector18(), vector18()
     frame_of_state(state_a, frame_a)
     frame_of_state(state_b, frame_b)
     pose = relative_pose(state_a, state_b)
     box = cylinder_box(A)
     triangle = triangle_shape(B.reach)
-    S, near_a, near_b = np.empty((4, 3)), np.empty((A.edges.shape[0], 10)), np.empty((3, 10))
+    S, near_a, near_b = matrix4x3(), np.empty((A.edges.shape[0], 10)), matrix3x10()
     stack, least = np.empty(_STACK, np.int64), np.empty(_STACK)
     first_leaf = B.leaf.shape[0] - 1
     ax, ay, az, best = 0.0, 0.0, 1.0, np.inf
@@ -398,7 +398,7 @@ def edge_contacts(A, B, e, pose, frame_a, size, tolerance, rows, count):
     return count
 
 
-@kernel()
+@kernel(allocates=True)
 def cylinder_contacts(A, state_a, B, state_b, size, tolerance, rows):
     """Fill rows (n, ROW) with the contacts within `tolerance` [m]; returns how many there are.
 
@@ -407,7 +407,7 @@ def cylinder_contacts(A, state_a, B, state_b, size, tolerance, rows):
     touches, direction (3,) of the mesh's edge, radius of rim or wall.
     """
     pose = relative_pose(state_a, state_b)
-    frame_a = np.empty(18)
+    frame_a = vector18()
     frame_of_state(state_a, frame_a)
     box = cylinder_box(A)
     stack = np.empty(_STACK, np.int64)
@@ -629,16 +629,16 @@ def contact_axes_step(
     return step
 
 
-@kernel()
+@kernel(allocates=True)
 def cylinder_impact(A, piece_a, bounds_a, start_a, B, piece_b, bounds_b, start_b, span, size, slow):
     """First time in [0, span] at which a cylinder and a mesh meet while approaching: (time, hit).
 
     `start_a`, `start_b`: ages of the two pieces at time 0. hit: 1, 0 none, -2 step limit.
     """
-    frame_a, frame_b = np.empty(18), np.empty(18)
+    frame_a, frame_b = vector18(), vector18()
     box = cylinder_box(A)
     triangle = triangle_shape(B.reach)
-    S, near_a, near_b = np.empty((4, 3)), np.empty((A.edges.shape[0], 10)), np.empty((3, 10))
+    S, near_a, near_b = matrix4x3(), np.empty((A.edges.shape[0], 10)), matrix3x10()
     stack, earliest = np.empty(_STACK, np.int64), np.empty(_STACK)
     rows = np.empty((_MOST, ROW))
     first_leaf = B.leaf.shape[0] - 1

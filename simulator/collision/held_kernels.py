@@ -12,7 +12,17 @@ held stands still at the held points.)
 import numpy as np
 
 from ...compiled import kernel
-from ..kernels import cross, evaluate_piece, first_root
+from ..kernels import (
+    cross,
+    evaluate_piece,
+    first_root,
+    matrix3x3,
+    vector3,
+    vector13,
+    vector18,
+    wholes4,
+    wholes16x3,
+)
 from ..tolerances import CONTACT_GAP, MOST_SEARCH_STEPS, SAME_NORMAL, TOUCH_GAP
 from .convex_kernels import (
     EDGE,
@@ -174,7 +184,7 @@ def faces_that_lie(shape, feature, number, frame, nx, ny, nz, faces):
     return count
 
 
-@kernel()
+@kernel(allocates=True)
 def comes_closer(A, state_a, frame_a, B, state_b, frame_b, feature, index, size, slow):
     """Whether two bodies touch and approach at a place that is not held."""
     place, normal, _, features, indices, _, _ = pair_contacts(
@@ -199,7 +209,7 @@ def comes_closer(A, state_a, frame_a, B, state_b, frame_b, feature, index, size,
     return False
 
 
-@kernel()
+@kernel(allocates=True)
 def held_impact(
     A, CA, bounds_a, start_a, B, CB, bounds_b, start_b, span, feature, index, point, normal, holds, size, slow
 ):  # fmt: skip
@@ -209,11 +219,11 @@ def held_impact(
     kept closed; else it is also looked whether they close again, and the time tells from when on the hulls are
     clearly apart. `start_a`, `start_b`: ages of the pieces. hit: 1, 0 none, 2 apart, -2 step limit.
     """
-    basis = np.empty((3, 3))
+    basis = matrix3x3()
     rank = spanned(point, size, basis)
     if rank == 2 and holds:
         return np.inf, 0
-    state, frame_a, frame_b = np.empty(13), np.empty(18), np.empty(18)
+    state, frame_a, frame_b = vector13(), vector18(), vector18()
     moving_a, turning_a = used_terms(CA)
     moving_b, turning_b = used_terms(CB)
     frame_of_piece(CA, moving_a, turning_a, start_a, state, frame_a)
@@ -225,9 +235,9 @@ def held_impact(
     if holds:
         mark_kept(A, frame_a, -A.radius, nx, ny, nz, rank, basis, size, kept_a)
         mark_kept(B, frame_b, B.radius, nx, ny, nz, rank, basis, size, kept_b)
-    planes = np.empty((16, 3), np.int64)  # side (2: across two edges), face or edge of A, edge of B
+    planes = wholes16x3()  # side (2: across two edges), face or edge of A, edge of B
     count = 0
-    faces = np.empty(4, np.int64)
+    faces = wholes4()
     for k in range(feature.shape[0]):
         for side in range(2):
             shape, frame, sign = (A, frame_a, -1.0) if side == 0 else (B, frame_b, 1.0)
@@ -251,7 +261,7 @@ def held_impact(
         ):
             planes[count, 0], planes[count, 1], planes[count, 2] = 2, index[k, 0], index[k, 1]
             count += 1
-    n, o = np.empty(3), np.empty(3)
+    n, o = vector3(), vector3()
     tau = 0.0
     for made in range(MOST_SEARCH_STEPS):
         deepest = passed_over(made, size)

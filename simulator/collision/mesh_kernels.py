@@ -17,7 +17,7 @@ axis each (stops at the seams of flat faces).
 import numpy as np
 
 from ...compiled import kernel
-from ..kernels import cross, dot, evaluate_piece, first_root, rotation_matrix
+from ..kernels import cross, dot, evaluate_piece, first_root, matrix3x3, rotation_matrix, vector6
 from ..tolerances import PENETRATION, SIDEWAYS, STAR_SLOPE, TOUCH_GAP
 
 POINT_A, POINT_B, EDGES = 0, 1, 2  # a point of A on a triangle of B, a point of B on one of A, edge on edge
@@ -30,7 +30,7 @@ KNOWN_PLACE = 1e-7  # of the size: a contact that the law has resolved is where 
 _PARALLEL = 1e-6  # sine below which lines through edges have no signed distance
 
 
-@kernel()
+@kernel(allocates=True)
 def relative_pose(a, b):
     """Pose and motion of A in the axes of B from two states (13,): (18,).
 
@@ -686,7 +686,7 @@ def elements_step(
     return best
 
 
-@kernel()
+@kernel(allocates=True)
 def mesh_impact(A, piece_a, bounds_a, start_a, B, piece_b, bounds_b, start_b, span, size, slow, known, held):
     """First time in [0, span] at which two surfaces touch while approaching: (time, hit).
 
@@ -706,7 +706,7 @@ def mesh_impact(A, piece_a, bounds_a, start_a, B, piece_b, bounds_b, start_b, sp
     turning = spin_a + spin_b
     turning_rate = bounds_a[4] + bounds_b[4] + 2.0 * spin_a * spin_b
     stack, earliest = np.empty((_STACK, 2), np.int64), np.empty(_STACK)
-    corners_a, corners_b = np.empty((3, 3)), np.empty((3, 3))
+    corners_a, corners_b = matrix3x3(), matrix3x3()
     first_leaf_a, first_leaf_b = A.leaf.shape[0] - 1, B.leaf.shape[0] - 1
     tau = 0.0
     for _ in range(100000):
@@ -863,7 +863,7 @@ def elements_distance(A, B, ka, kb, pose, corners_a, corners_b, found):
     return np.sqrt(best)
 
 
-@kernel()
+@kernel(allocates=True)
 def mesh_distance(A, B, pose, limit, found):
     """Distance of the features of two surfaces, without their radii, 0 where they cross.
 
@@ -871,7 +871,7 @@ def mesh_distance(A, B, pose, limit, found):
     apart than `limit` are not looked at; infinite where all are.
     """
     stack = np.empty((_STACK, 2), np.int64)
-    corners_a, corners_b, here = np.empty((3, 3)), np.empty((3, 3)), np.empty(6)
+    corners_a, corners_b, here = matrix3x3(), matrix3x3(), vector6()
     first_leaf_a, first_leaf_b = A.leaf.shape[0] - 1, B.leaf.shape[0] - 1
     best, closest = limit, np.inf
     stack[0, 0] = stack[0, 1] = 0
@@ -1034,7 +1034,7 @@ def edge_contacts(A, B, ka, kb, pose, radius, tolerance, rows, count):
     return count
 
 
-@kernel()
+@kernel(allocates=True)
 def mesh_contacts(A, B, pose, tolerance, rows):
     """Fill rows (n, 12) with features whose gap is at most `tolerance`; returns how many there are.
 
@@ -1043,7 +1043,7 @@ def mesh_contacts(A, B, pose, tolerance, rows):
     the triangle.
     """
     stack = np.empty((_STACK, 2), np.int64)
-    corners_a, corners_b = np.empty((3, 3)), np.empty((3, 3))
+    corners_a, corners_b = matrix3x3(), matrix3x3()
     first_leaf_a, first_leaf_b = A.leaf.shape[0] - 1, B.leaf.shape[0] - 1
     radius = A.radius + B.radius
     found = 0

@@ -9,7 +9,7 @@ compare their cells, so sharing costs time but finds nothing else.
 import numpy as np
 
 from ...compiled import kernel
-from ..kernels import vector, wholes
+from ..kernels import vector6, wholes, wholes4
 from .flight_kernels import place_at
 from .queue_kernels import enter_cell_change
 from .tables_kernels import bodies, header, heads, levels, motions, others, places, planes
@@ -99,7 +99,7 @@ def await_leaving(world, body, level, time, here):
 def settle_in(world, body):
     """Put a body into its cells where its piece begins now, and await that it leaves them."""
     w, m = header(world), motions(world)[body]
-    here = vector(6)
+    here = vector6()
     for i in range(3):
         here[i], here[3 + i] = m.state[i], m.state[7 + i]
     own = bodies(world)[body].level
@@ -149,7 +149,7 @@ def list_others(world, body):
     """Fill `others` with every body that this one may meet before one of them leaves its cell; how many."""
     w, table, b = header(world), places(world), bodies(world)[body]
     found, flat = others(world), planes(world)
-    nowhere = wholes(4)
+    nowhere = wholes4()
     nowhere[3] = 0
     count = 0
     if levels(world)[0].edge == np.inf:  # few bodies: all in one cell
@@ -167,14 +167,14 @@ def list_others(world, body):
     return count
 
 
-@kernel()
+@kernel(allocates=True)
 def change_cell(world, body, level, time):
     """Put a body into the cell it is in now; fill `others` with its new neighbours and return how many."""
     w = header(world)
     place = places(world)[body * w.levels_count + level]
     before = wholes(4)
     before[0], before[1], before[2], before[3] = place.cell[0], place.cell[1], place.cell[2], 1
-    here = vector(6)
+    here = vector6()
     place_at(world, body, time, here)
     moved = put(world, body, level, here[0], here[1], here[2])
     await_leaving(world, body, level, time, here)

@@ -9,7 +9,7 @@ velocity, its rate without accelerations, and the gap.
 import numpy as np
 
 from ...compiled import kernel
-from ..kernels import cross, dot, matrix, rotation_matrix, vector, wholes, zeros
+from ..kernels import cross, dot, matrix2x3, matrix3x3, rotation_matrix_into, vector2, wholes2, zeros
 from ..tolerances import CONTACT_GAP
 from .curves_kernels import CIRCLE, ELLIPSOID_CURVE, FACE_CURVE, LINE, POINT_CURVE
 from .pairs_kernels import surface_of
@@ -197,7 +197,7 @@ def curve_of(feature):
     return FACE_CURVE if feature == FACE else POINT_CURVE
 
 
-@kernel()
+@kernel(allocates=True)
 def attach(world, c, first_state, second_state):
     """Attach a contact to its bodies, with packed states now: fill its kind, sides and geometry.
 
@@ -211,9 +211,9 @@ def attach(world, c, first_state, second_state):
     g = c.geometry
     for k in range(GEOMETRY):
         g[k] = 0.0
-    curve = wholes(2)
-    place, along, circle, radius = matrix(2, 3), matrix(2, 3), zeros(2), vector(2)
-    tangent, outward, surface = matrix(2, 3), matrix(2, 3), matrix(2, 3)
+    curve = wholes2()
+    place, along, circle, radius = matrix2x3(), matrix2x3(), zeros(2), vector2()
+    tangent, outward, surface = matrix2x3(), matrix2x3(), matrix2x3()
     for k in range(2):  # P, F
         side = 1 - k if swapped else k
         c.side[k] = c.second if side == 1 else c.first
@@ -270,7 +270,8 @@ def attach(world, c, first_state, second_state):
         if not bodies(world)[body].movable:
             continue
         state = second_state if body == c.second else first_state
-        R = rotation_matrix(state[3:7])
+        R = matrix3x3()
+        rotation_matrix_into(state[3:7], R)
         at = 0 if k == 0 else 10
         g[at], g[at + 1], g[at + 2] = into_body(R, state, g[at], g[at + 1], g[at + 2])
         if k == 0:

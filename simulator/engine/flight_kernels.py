@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...compiled import kernel
-from ..kernels import TERMS, evaluate_piece_into, free_piece_into, motion_bounds, vector
+from ..kernels import TERMS, evaluate_piece_into, free_piece_into, turning_bound, vector13
 from .queue_kernels import enter_end
 from .tables_kernels import (
     BALLISTIC,
@@ -99,7 +99,7 @@ def bring(world, body, time):
     """Let the piece of a body begin anew at `time` [s], where it is then; its motion stays to be told."""
     m = motions(world)[body]
     if m.start != time:
-        state = vector(13)
+        state = vector13()
         state_at(world, body, time, state)
         for i in range(13):
             m.state[i] = state[i]
@@ -164,8 +164,7 @@ def fly(world, body):
     m = motions(world)[body]
     C = coefficients(world)[slot]
     span = free_piece_into(m.state, m.acceleration, b.inertia, b.inverse_inertia, C)
-    bounds = motion_bounds(C, b.inertia, b.inverse_inertia)
-    m.turning = bounds[4]
+    m.turning = turning_bound(C, b.inertia, b.inverse_inertia)
     m.terms = TERMS if span < np.inf else FLIGHT_TERMS
     begin(world, body, SERIES, w.time + span)
     if span < np.inf:

@@ -2,7 +2,7 @@
 order."""
 
 from ...compiled import call, kernel
-from ..kernels import vector, wholes
+from ..kernels import vector13, wholes
 from ..movers.joint_parts_kernels import TOUCH
 from ..movers.system_kernels import note_places, place, read_state, show_members, states_now
 from ..tolerances import CONTACT_GAP, SAME_NORMAL, SAME_PLACE
@@ -93,7 +93,7 @@ def note_pair(world, pair):
     w.touched_count += 1
 
 
-@kernel()
+@kernel(allocates=True)
 def put_contacts(world):
     """Put the contacts of all pairs that touch into those found, in the order of the pairs; limits of joints
     last."""
@@ -138,7 +138,7 @@ def sift(keys, values, at, count):
         at = child
 
 
-@kernel()
+@kernel(allocates=True)
 def sort_members(world):
     """Put the members in rising order."""
     w = header(world)
@@ -204,7 +204,7 @@ def place_found(world):
     for k in range(w.members_count):
         bring(world, members(world)[k], w.time)
     table = contacts(world)
-    here, there = vector(13), vector(13)
+    here, there = vector13(), vector13()
     for k in range(w.found_count):
         c = table[found(world)[k]]
         if c.side[0] < 0 and c.feature[0] != LIMIT:

@@ -18,7 +18,16 @@ from ..collision.convex_kernels import (
     pair_separation,
 )
 from ..collision.held_kernels import held_impact
-from ..kernels import cross, evaluate_piece, first_root, rotation_matrix, vector
+from ..kernels import (
+    cross,
+    evaluate_piece,
+    first_root,
+    matrix3x3,
+    rotation_matrix_into,
+    vector3,
+    vector6,
+    vector13,
+)
 from ..tolerances import (
     APPROACH,
     CONTACT_GAP,
@@ -82,7 +91,7 @@ def together_for(world, a, b, begins):
     span = min(m.end, n.end) - begins
     if span < np.inf:
         return span
-    here, there = vector(6), vector(6)
+    here, there = vector6(), vector6()
     place_at(world, a, begins, here)
     place_at(world, b, begins, there)
     apart = speed = pull = 0.0
@@ -100,7 +109,7 @@ def together_for(world, a, b, begins):
 # -- on half-spaces ----------------------------------------------------------------------------------------
 
 
-@part
+@part(allocates=True)
 def search_on_plane(world, i, j):
     """When a body meets a half-space next."""
     w = header(world)
@@ -164,12 +173,12 @@ def core_point(shape, c):
     return c.index[0] // RIM_POINTS if standing else c.index[0]
 
 
-@part
+@part(allocates=True)
 def touch_on_plane(world, i, j):
     """Where a body touches a half-space."""
     a, plane = in_order(world, i, j)
     b, size = bodies(world)[plane], bodies(world)[a].size
-    state = vector(13)
+    state = vector13()
     state_at(world, a, header(world).time, state)
     shape = shape_of(world, a)
     rows = half_space_contacts(shape, state, b.normal, b.offset, CONTACT_GAP * size)
@@ -177,7 +186,8 @@ def touch_on_plane(world, i, j):
         return 0
     pair = pair_row(world, a, plane)
     n = bodies(world)[plane].normal
-    R = rotation_matrix(state[3:7])
+    R = matrix3x3()
+    rotation_matrix_into(state[3:7], R)
     oval = shape.semi_axes[0] > 0.0
     last = -1
     for k in range(rows.shape[0]):
@@ -209,7 +219,7 @@ def held(world, i, j):
 # -- balls -------------------------------------------------------------------------------------------------
 
 
-@part
+@part()
 def search_balls(world, i, j):
     """When two balls meet next, in closed form where nothing but equal gravity pulls at both."""
     w = header(world)
@@ -225,7 +235,7 @@ def search_balls(world, i, j):
         and m.acceleration[1] == n.acceleration[1]
         and m.acceleration[2] == n.acceleration[2]
     ):  # fmt: skip
-        r, v = vector(3), vector(3)
+        r, v = vector3(), vector3()
         sm, sn = begins - m.start, begins - n.start
         closing = square = speed = 0.0
         for k in range(3):
@@ -275,7 +285,7 @@ def search_falling_balls(world, a, b, begins):
         pull += (m.acceleration[k] - n.acceleration[k]) ** 2
     half = -0.5 * (np.sqrt(pull) + m.deviation + n.deviation)
     end = begins + together_for(world, a, b, begins)
-    here, there = vector(6), vector(6)
+    here, there = vector6(), vector6()
     time = begins
     for _ in range(MOST_SEARCH_STEPS):
         place_at(world, a, time, here)
@@ -301,7 +311,7 @@ def search_falling_balls(world, a, b, begins):
     return -1
 
 
-@kernel()
+@kernel(allocates=True)
 def search_apart(world, a, b):
     """When two convex bodies that nothing holds together meet next."""
     begins = max(header(world).span, max(motions(world)[a].start, motions(world)[b].start))
@@ -316,11 +326,11 @@ def search_apart(world, a, b):
     return answer(world, begins, when, hit)
 
 
-@part
+@part()
 def touch_balls(world, i, j):
     """Where two balls touch."""
     a, b = in_order(world, i, j)
-    here, there = vector(13), vector(13)
+    here, there = vector13(), vector13()
     state_at(world, a, header(world).time, here)
     state_at(world, b, header(world).time, there)
     ra, rb = bodies(world)[a].size, bodies(world)[b].size
@@ -341,7 +351,7 @@ def touch_balls(world, i, j):
 # -- hulls and cylinders -----------------------------------------------------------------------------------
 
 
-@part
+@part(allocates=True)
 def search_hulls(world, i, j):
     """When two hulls meet next; where contacts hold them together, elsewhere."""
     a, b = in_order(world, i, j)
@@ -392,7 +402,7 @@ def search_hulls(world, i, j):
     return answer(world, begins, when, hit)
 
 
-@part
+@part()
 def search_rounds(world, i, j):
     """When two convex bodies, one of them a cylinder, meet next; while lasting contact holds them,
     `room_of_cylinder` watches how far apart they are elsewhere."""
@@ -400,11 +410,11 @@ def search_rounds(world, i, j):
     return 0 if held(world, a, b) else search_apart(world, a, b)
 
 
-@part
+@part(allocates=True)
 def touch_hulls(world, i, j):
     """Where two convex bodies touch."""
     a, b = in_order(world, i, j)
-    here, there = vector(13), vector(13)
+    here, there = vector13(), vector13()
     state_at(world, a, header(world).time, here)
     state_at(world, b, header(world).time, there)
     size = size_of(world, a, b)
@@ -447,7 +457,7 @@ def level_of_pair(world, pair):
     return lowest
 
 
-@part
+@part(allocates=True)
 def room_of_cylinder(world, c, j):
     """Let ``header.room`` be how far [m] contact c of those shown, one of whose bodies is a cylinder, is from where
     it would be another.
@@ -459,7 +469,7 @@ def room_of_cylinder(world, c, j):
     """
     w, o = header(world), contacts(world)[local_contacts(world)[c]]
     size = size_of(world, o.first, o.second)
-    first, second = vector(13), vector(13)
+    first, second = vector13(), vector13()
     read_asked_state(world, o.first, first)
     read_asked_state(world, o.second, second)
     plane = bodies(world)[o.second]
@@ -475,7 +485,8 @@ def room_of_cylinder(world, c, j):
         w.room = min(w.room, apart - lowest + PENETRATION * size)
     for side in range(2):
         if o.feature[side] == RIM and o.feature[1 - side] == FACE:
-            R, n = rotation_matrix(first[3:7] if side == 0 else second[3:7]), local_placed(world)[c]
+            R, n = matrix3x3(), local_placed(world)[c]
+            rotation_matrix_into(first[3:7] if side == 0 else second[3:7], R)
             x, y, z = cross(R[0, 2], R[1, 2], R[2, 2], n[0], n[1], n[2])
             disk = shape_of(world, o.first if side == 0 else o.second).disk
             w.room = min(w.room, 2.0 * disk * np.sqrt(x * x + y * y + z * z) - slack)
@@ -485,22 +496,22 @@ def room_of_cylinder(world, c, j):
 # -- gaps, that sensors ask for ------------------------------------------------------------------------------
 
 
-@part
+@part()
 def gap_on_plane(world, i, j):
     """Let ``header.span`` be the gap [m] of a body over a half-space now."""
     w = header(world)
     a, plane = in_order(world, i, j)
-    b, state = bodies(world)[plane], vector(13)
+    b, state = bodies(world)[plane], vector13()
     state_at(world, a, w.time, state)
     w.span = half_space_gap(shape_of(world, a), state, b.normal, b.offset)
     return 0
 
 
-@part
+@part(allocates=True)
 def gap_of_hulls(world, i, j):
     """Let ``header.span`` be the gap [m] of two convex bodies now."""
     w = header(world)
-    here, there = vector(13), vector(13)
+    here, there = vector13(), vector13()
     state_at(world, i, w.time, here)
     state_at(world, j, w.time, there)
     _, w.span = pair_separation(shape_of(world, i), here, shape_of(world, j), there, size_of(world, i, j))

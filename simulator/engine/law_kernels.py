@@ -14,8 +14,8 @@ from ...impact_laws.sequential_lcp_kernels import RECORD_FULL as ROOM_USED
 from ...impact_laws.sequential_lcp_kernels import resolve_in_turn
 from ...impact_laws.stronge_kernels import RECORD_FULL, RESTITUTION_ENDS, resolve_contacts
 from ...impact_laws.tolerances import APPROACH
-from ..kernels import matrix, vector, wholes, zeros
-from .shapes_kernels import float_numbers
+from ..kernels import matrix, vector, wholes, wholes2, zeros
+from .shapes_kernels import float_matrix, float_numbers
 from .strike_kernels import problem_matrix, problem_part
 from .tables_kernels import NUMBER, STAGE, contacts, found, header, reserve, stages
 
@@ -44,7 +44,7 @@ def set_impulses(world, impulse):
             c.impulse[i] = impulse[w.dim * k + i] if i < w.dim else 0.0
 
 
-@kernel()
+@kernel(allocates=True)
 def in_turn(count):
     """The contacts in turn."""
     order = wholes(count)
@@ -53,7 +53,7 @@ def in_turn(count):
     return order
 
 
-@part
+@part(allocates=True)
 def law_stronge(world, i, j):
     """`StrongeCoulomb`: contacts one after the other, each along its normal impulse. Stages as `resolve_contacts`
     records them."""
@@ -87,21 +87,21 @@ def law_stronge(world, i, j):
     return status
 
 
-@part
+@part(allocates=True)
 def law_sequential_lcp(world, i, j):
     """`SequentialLCP`: contacts one after the other, each as if alone. Stages as `resolve_in_turn` records them."""
     w = header(world)
     count, dim = w.found_count, w.dim
     W, u = problem_matrix(world), problem_part(world, 0)
     friction, scale = problem_part(world, 1), problem_part(world, 3)
-    velocity, impulse, cursor = vector(dim * count), zeros(dim * count), wholes(2)
+    velocity, impulse, cursor = vector(dim * count), zeros(dim * count), wholes2()
     for k in range(dim * count):
         velocity[k] = u[k]
     cursor[0] = cursor[1] = 0
     width, made, room = 1 + dim, 0, 64
     while True:
         reserve(world, _STAGES, (room * width + STAGE - 1) // STAGE)
-        record = float_numbers(w.stages, 0, room * width).reshape((room, width))
+        record = float_matrix(w.stages, room, width)
         status, made = resolve_in_turn(
             W, u, friction, scale, approach_threshold(u, scale, dim), w.law_order, in_turn(count), cursor, dim,
             w.law_edges, w.law_limit, velocity, impulse, record, made,
@@ -114,7 +114,7 @@ def law_sequential_lcp(world, i, j):
     return status
 
 
-@part
+@part(allocates=True)
 def law_reflection(world, i, j):
     """`SequentialReflection` of contacts without loss, or of one alone. Stages: the contacts reflected."""
     w = header(world)
@@ -153,7 +153,7 @@ def law_reflection(world, i, j):
     return RESOLVED if ended == FEASIBLE else ended
 
 
-@kernel()
+@kernel(allocates=True)
 def reflect_with_loss(world, N, u, e, scale):
     """One contact that loses energy: between its plastic and its elastic impact."""
     w = header(world)
@@ -171,7 +171,7 @@ def reflect_with_loss(world, N, u, e, scale):
     return RESOLVED
 
 
-@part
+@part(allocates=True)
 def law_dissipation(world, i, j):
     """`MaximumDissipation`, where few sweeps of relaxation find it. One stage: residual, sweeps."""
     w = header(world)

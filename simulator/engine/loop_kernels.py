@@ -180,7 +180,7 @@ def look_anew(world, i, j):
         pairs(world)[row].stale = 1
 
 
-@kernel()
+@kernel(allocates=True)
 def look_at_simultaneous(world):
     """Other pairs that meet at this very instant are looked at anew as well."""
     w = header(world)

@@ -8,7 +8,7 @@ motions alone, not on when or why it was asked for, so that runs with other cell
 import numpy as np
 
 from ...compiled import call, kernel
-from ..kernels import first_root, vector
+from ..kernels import first_root, vector6
 from .cells_kernels import list_others, settle_in
 from .flight_kernels import place_at
 from .pairs_kernels import collide, inside_row, kind_of
@@ -27,7 +27,7 @@ def earliest_meeting(world, body, other, since):
     piece. Exact for spheres in free flight under the same gravity.
     """
     m, n, a, b = motions(world)[body], motions(world)[other], bodies(world)[body], bodies(world)[other]
-    here, there = vector(6), vector(6)
+    here, there = vector6(), vector6()
     begins = max(since, max(m.start, n.start))
     place_at(world, body, begins, here)
     tau = np.inf

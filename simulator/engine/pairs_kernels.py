@@ -127,6 +127,16 @@ def place_in_index(world, low, high):
 
 
 @kernel()
+def index_pairs(world):
+    """Fill the index of pairs, which is empty."""
+    index, w = pair_index(world), header(world)
+    for row in range(w.pairs_count):
+        p = pairs(world)[row]
+        if p.first >= 0 and p.first != w.bodies_count:  # else it is free, or a limit of a joint
+            index[place_in_index(world, p.first, p.second)] = row
+
+
+@kernel()
 def inside_row(world, i, j):
     """Row of a pair, -1 where it has none."""
     return pair_index(world)[place_in_index(world, min(i, j), max(i, j))]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ...compiled import call, kernel
-from ..kernels import first_root, vector
+from ..kernels import first_root, vector6
 from ..tolerances import CONTACT_GAP
 from .contacts_kernels import drop_contacts
 from .flight_kernels import place_at
@@ -55,7 +55,7 @@ def look_inside(world, i, j):
     if gap > CONTACT_GAP * size:
         pairs(world)[inside_row(world, i, j)].inside = 0
         return search(world, i, j, w.time)
-    here, there = vector(6), vector(6)
+    here, there = vector6(), vector6()
     place_at(world, i, w.time, here)
     place_at(world, j, w.time, there)
     speed = pull = 0.0

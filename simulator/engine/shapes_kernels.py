@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...compiled import kernel, rows_at
+from ...compiled import kernel, matrix_at, rows_at
 from ..collision.collision_shape import CollisionShape
 from ..kernels import TERMS, vector
 from .flight_kernels import slot_of
@@ -21,22 +21,23 @@ from .tables_kernels import (
 
 _floats, _wholes = rows_at(np.dtype(FLOAT)), rows_at(np.dtype(WHOLE))
 _vectors, _pairs = rows_at(np.dtype(FLOAT), (3,)), rows_at(np.dtype(WHOLE), (2,))
+_matrix = matrix_at(np.dtype(FLOAT))
 _WORD = 8
 
 
-@kernel()
+@kernel(allocates=True, lends=True)
 def float_numbers(address, first, count):
     """Part of a pool of floats."""
     return _floats(address + _WORD * first, count)
 
 
-@kernel()
-def square_matrix(address, size):
-    """A square matrix at the start of a pool of floats."""
-    return _floats(address, size * size).reshape((size, size))
+@kernel(allocates=True, lends=True)
+def float_matrix(address, rows, columns):
+    """A matrix at the start of a pool of floats."""
+    return _matrix(address, rows, columns)
 
 
-@kernel()
+@kernel(lends=True)
 def shape_of(world, body):
     """The collision shape of a body."""
     w = header(world)
@@ -56,7 +57,7 @@ def shape_of(world, body):
     )
 
 
-@kernel()
+@kernel(allocates=True, lends=True)
 def piece_of(world, body):
     """Coefficients (rows, TERMS) of a body's piece, as the searches read them; of a ball or body at rest too."""
     m = motions(world)[body]
@@ -77,15 +78,21 @@ def piece_of(world, body):
     return C
 
 
-@kernel()
+@kernel(allocates=True)
 def bounds_of(world, body):
     """Bounds (5,) of a body's piece, as `motion_bounds` gives them."""
-    m = motions(world)[body]
     bounds = vector(5)
+    fill_bounds(world, body, bounds)
+    return bounds
+
+
+@kernel()
+def fill_bounds(world, body, bounds):
+    """Fill bounds (5,) with those of a body's piece."""
+    m = motions(world)[body]
     for i in range(3):
         bounds[i] = m.acceleration[i] if m.kind != STILL else 0.0
     bounds[3], bounds[4] = m.deviation, m.turning
-    return bounds
 
 
 @kernel()
@@ -95,4 +102,4 @@ def copy_piece(world, body, C, bounds):
     for i in range(13):
         for k in range(TERMS):
             C[i, k] = piece[i, k]
-    bounds[:] = bounds_of(world, body)
+    fill_bounds(world, body, bounds)

@@ -8,11 +8,11 @@ import numpy as np
 
 from ...compiled import kernel
 from ...impact_laws.outcome_kernels import judge
-from ..kernels import matrix, vector
+from ..kernels import matrix, vector, vector6
 from ..movers.force_kernels import respond_joined
 from ..movers.system_kernels import place, problem
 from ..tolerances import JOINT_RANK
-from .shapes_kernels import float_numbers, square_matrix
+from .shapes_kernels import float_matrix, float_numbers
 from .tables_kernels import (
     NUMBER,
     contacts,
@@ -33,14 +33,14 @@ _NUMBERS = NUMBER["numbers"]
 VERDICT = 100  # added to what `judge` found, where the law itself saw no failure
 
 
-@kernel()
+@kernel(allocates=True, lends=True)
 def problem_matrix(world):
     """W (n, n) of the event's problem."""
     w = header(world)
-    return square_matrix(w.numbers, w.dim * w.found_count)
+    return float_matrix(w.numbers, w.dim * w.found_count, w.dim * w.found_count)
 
 
-@kernel()
+@kernel(allocates=True, lends=True)
 def problem_part(world, which):
     """Vectors of the event's problem: 0 velocity (n,); 1 friction, 2 restitution, 3 kinetic scale (contacts,)."""
     w = header(world)
@@ -89,7 +89,7 @@ def fill_matrix(world, W):
     for i in range(n):
         for j in range(n):
             W[i, j] = 0.0
-    response = vector(6)
+    response = vector6()
     for c in range(w.found_count):
         for side in range(2):
             k = ends[c, side]
@@ -118,7 +118,7 @@ def fill_matrix(world, W):
             W[j, i] = W[i, j]
 
 
-@kernel()
+@kernel(allocates=True)
 def joined_matrix(world, W):
     """Fill W of bodies that joints hold: the response to a unit impulse is what these allow of it."""
     w, s = header(world), problem(world)
@@ -180,7 +180,7 @@ def largest_approach(world):
     return approach
 
 
-@kernel()
+@kernel(allocates=True)
 def judge_impulses(world):
     """Whether the impulses in the contacts leave no approach and gain no energy, by the law's contract: its
     code."""
@@ -202,7 +202,7 @@ def judge_impulses(world):
     return code
 
 
-@kernel()
+@kernel(allocates=True)
 def apply_impulses(world):
     """Change the velocities of the members by the impulses in the contacts, and place them anew."""
     w, s = header(world), problem(world)

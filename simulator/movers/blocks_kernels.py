@@ -8,23 +8,26 @@ are inertias plus what contacts stiffen, and dominate where there is a solution 
 import numpy as np
 
 from ...compiled import kernel
-from ..kernels import matrix, vector, wholes
+from ..kernels import matrix6x6, vector6, wholes, wholes6
 
 
-@kernel()
-def elimination(count, links, order, degree, later, place):
+@kernel(allocates=True)
+def elimination(count, links, more, order, degree, later, place):
     """Order in which bodies are eliminated, with the blocks that this fills: the number of blocks off the diagonal.
 
-    links (k, 2): bodies that are coupled, -1 for none. Fills order (count,), degree (count,) and later (count,
-    count): of the body eliminated s-th, how many and which bodies come later and are coupled to it then; place
-    (count, count): the number of the block of two bodies, -1 where there is none.
+    links (k, 2), more (j, 2): bodies that are coupled, -1 for none. Fills order (count,), degree (count,) and later
+    (count, count): of the body eliminated s-th, how many and which bodies come later and are coupled to it then;
+    place (count, count): the number of the block of two bodies, -1 where there is none.
     """
     for i in range(count):
         degree[i] = 0
         for j in range(count):
             place[i, j] = -1
-    for k in range(links.shape[0]):
-        i, j = links[k, 0], links[k, 1]
+    for k in range(links.shape[0] + more.shape[0]):
+        if k < links.shape[0]:
+            i, j = links[k, 0], links[k, 1]
+        else:
+            i, j = more[k - links.shape[0], 0], more[k - links.shape[0], 1]
         if i >= 0 and j >= 0 and i != j and place[i, j] < 0:
             place[i, j] = place[j, i] = 0
             degree[i] += 1
@@ -66,17 +69,15 @@ def elimination(count, links, order, degree, later, place):
 
 
 @kernel()
-def inverted(A, B):
-    """Fill B (6, 6) with the inverse of A, by elimination with exchanges of rows; A is overwritten.
+def invert(A):
+    """Turn A (6, 6) into its inverse in place, by elimination with exchanges of rows.
 
     Rows are compared in shares of the roots of their diagonals, or the unit of length would choose among them.
     """
-    size = vector(6)
+    size, row = vector6(), wholes6()
     for i in range(6):
         size[i] = np.sqrt(abs(A[i, i])) if A[i, i] != 0.0 else 1.0
-    for i in range(6):
-        for j in range(6):
-            B[i, j] = 1.0 if i == j else 0.0
+        row[i] = i
     for k in range(6):
         p = k
         for i in range(k + 1, 6):
@@ -84,33 +85,36 @@ def inverted(A, B):
                 p = i
         if p != k:
             size[k], size[p] = size[p], size[k]
+            row[k], row[p] = row[p], row[k]
             for j in range(6):
                 A[k, j], A[p, j] = A[p, j], A[k, j]
-                B[k, j], B[p, j] = B[p, j], B[k, j]
         inverse = 1.0 / A[k, k]
+        A[k, k] = 1.0
         for j in range(6):
             A[k, j] *= inverse
-            B[k, j] *= inverse
         for i in range(6):
             if i != k:
                 factor = A[i, k]
                 if factor != 0.0:
-                    for j in range(k, 6):
-                        A[i, j] -= factor * A[k, j]
+                    A[i, k] = 0.0
                     for j in range(6):
-                        B[i, j] -= factor * B[k, j]
+                        A[i, j] -= factor * A[k, j]
+    for k in range(5, -1, -1):  # the inverse of the matrix with its rows exchanged has its columns exchanged
+        while row[k] != k:
+            p = row[k]
+            for i in range(6):
+                A[i, k], A[i, p] = A[i, p], A[i, k]
+            row[k], row[p] = row[p], row[k]
 
 
 @kernel()
 def factorise(count, order, degree, later, place, diagonal, off):
     """Factors in place: diagonal (count, 6, 6) becomes the inverses of the pivots, off (blocks, 6, 6) L and U."""
-    pivot, product = matrix(6, 6), matrix(6, 6)
+    product = matrix6x6()
     for step in range(count):
         k = order[step]
-        inverted(diagonal[k], pivot)
-        for i in range(6):
-            for j in range(6):
-                diagonal[k, i, j] = pivot[i, j]
+        pivot = diagonal[k]
+        invert(pivot)
         for p in range(degree[step]):
             i = later[step, p]
             L = off[place[i, k]]

@@ -21,7 +21,7 @@ from ..engine.tables_kernels import (
     local_turn,
     motions,
 )
-from ..kernels import cross, rotation_matrix, turned_back, vector
+from ..kernels import cross, matrix3x3, rotation_matrix_into, turned_back, vector3
 from ..tolerances import CONTACT_GAP, STAY
 
 
@@ -100,7 +100,7 @@ def room_of(world, c):
     room = np.inf
     met = kind_of(world, o.first, o.second)
     of_meshes = met == MESHES or met == ROUND_MESH
-    place = vector(3)
+    place = vector3()
     for side in range(2):
         body = o.first if side == 0 else o.second
         kind = bodies(world)[body].shape_class
@@ -150,7 +150,7 @@ def outward_place(world, c, side, radius, place):
 def room_on_mesh(world, c, side):
     """Room [m] of contact c on the features of triangles of one side; Python looks it up."""
     w, o = header(world), contacts(world)[local_contacts(world)[c]]
-    place = vector(3)
+    place = vector3()
     nx, ny, nz = outward_place(world, c, side, o.radius[side] if o.feature[side] != RIM else 0.0, place)
     w.asked_normal[0], w.asked_normal[1], w.asked_normal[2] = nx, ny, nz
     for i in range(3):
@@ -163,7 +163,8 @@ def room_on_mesh(world, c, side):
 def into_fixed(world, body, place, nx, ny, nz):
     """A place (from the world's origin) and a direction in the axes of a body that does not move."""
     state = motions(world)[body].state
-    R = rotation_matrix(state[3:7])
+    R = matrix3x3()
+    rotation_matrix_into(state[3:7], R)
     dx, dy, dz = place[0] - state[0], place[1] - state[1], place[2] - state[2]
     x, y, z = turned_back(R, dx, dy, dz)
     nx, ny, nz = turned_back(R, nx, ny, nz)

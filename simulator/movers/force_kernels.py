@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...compiled import kernel
-from ..kernels import matrix, vector, wholes, zeros
+from ..kernels import matrix, matrix3x3, vector, vector3, wholes, zeros
 from .blocks_kernels import factorise, solve_factors
 
 Floats = NDArray[np.float64]
@@ -36,12 +36,14 @@ APART, SLIPS, STICKS = 0, 1, 2
 
 FIRM, SOFT, FIRMEST = 1e3, 10.0, 1e4  # r, times the mean stiffness of a contact
 ROUNDS, NEWTON_STEPS, HALVINGS = 200, 30, 12
+INEXACT = 1e-5  # of the residual before a round: what Newton's method may leave in it
 
 
 class Problem(NamedTuple):
     """Force problem of m bodies, nc contacts and nj rows of joints.
 
-    mass, mobility (m, 6, 6): M and its inverse, world axes; free (m, 6): accelerations without contacts and joints
+    mass, mobility (m, 6, 6): M and its inverse, world axes, of each body a mass and an inertia
+    free (m, 6): accelerations without contacts and joints
     ends (nc, 2): the bodies of a contact, -1: fixed; jacobian (nc, 2, 3, 6); rate (nc, 3): b; friction (nc,);
     slider (nc,): whether it is one, direction (nc, 2): then of its slip; stiffness (nc,): 1 / mean mobility
     joint_ends (nj, 2), joint_jacobian (nj, 2, 6), joint_rate (nj,), joint_stiffness (nj,)
@@ -71,6 +73,18 @@ class Problem(NamedTuple):
 
 
 @kernel()
+def mobility_along(W, J):
+    """What a row J (6,) moves of a body per unit of force along it, of mobility W (6, 6)."""
+    x, y, z = J[3], J[4], J[5]
+    return (
+        W[0, 0] * J[0] * J[0] + W[1, 1] * J[1] * J[1] + W[2, 2] * J[2] * J[2]
+        + x * (W[3, 3] * x + W[3, 4] * y + W[3, 5] * z)
+        + y * (W[4, 3] * x + W[4, 4] * y + W[4, 5] * z)
+        + z * (W[5, 3] * x + W[5, 4] * y + W[5, 5] * z)
+    )  # fmt: skip
+
+
+@kernel()
 def stiffnesses(s):
     """Fill the stiffness of contacts and rows of joints: the inverse of their mean mobility."""
     for c in range(s.ends.shape[0]):
@@ -79,23 +93,23 @@ def stiffnesses(s):
             k = s.ends[c, side]
             if k >= 0:
                 for e in range(3):
-                    for i in range(6):
-                        for j in range(6):
-                            total += (
-                                s.jacobian[c, side, e, i] * s.mobility[k, i, j] * s.jacobian[c, side, e, j]
-                            )
+                    total += mobility_along(s.mobility[k], s.jacobian[c, side, e])
         s.stiffness[c] = 3.0 / total if total > 0.0 else 0.0
     for c in range(s.joint_ends.shape[0]):
         total = 0.0
         for side in range(2):
             k = s.joint_ends[c, side]
             if k >= 0:
-                for i in range(6):
-                    for j in range(6):
-                        total += (
-                            s.joint_jacobian[c, side, i] * s.mobility[k, i, j] * s.joint_jacobian[c, side, j]
-                        )
+                total += mobility_along(s.mobility[k], s.joint_jacobian[c, side])
         s.joint_stiffness[c] = 1.0 / total if total > 0.0 else 0.0
+
+
+@kernel()
+def take_blocks(A, x, y):
+    """Fill y (6,) with A x, A (6, 6) of a body: a mass and an inertia, or their inverses."""
+    for i in range(3):
+        y[i] = A[i, i] * x[i]
+        y[3 + i] = A[3 + i, 3] * x[3] + A[3 + i, 4] * x[4] + A[3 + i, 5] * x[5]
 
 
 @kernel()
@@ -187,22 +201,27 @@ def respond(s, r, q, u, slip, lag, whole, p, where):
 
 
 @kernel()
+def inertial_forces(s, a, out):
+    """Fill out (m, 6) with M (a - a_f)."""
+    for k in range(a.shape[0]):
+        y, M, f, b = out[k], s.mass[k], s.free[k], a[k]
+        x3, x4, x5 = b[3] - f[3], b[4] - f[4], b[5] - f[5]
+        for i in range(3):
+            y[i] = M[i, i] * (b[i] - f[i])
+            y[3 + i] = M[3 + i, 3] * x3 + M[3 + i, 4] * x4 + M[3 + i, 5] * x5
+
+
+@kernel()
 def residual_forces(s, a, p, joint, out):
     """Fill out (m, 6) with M (a - a_f) - J^T p; its square in the metric of the mobility."""
-    for k in range(a.shape[0]):
-        for i in range(6):
-            total = 0.0
-            for j in range(6):
-                total += s.mass[k, i, j] * (a[k, j] - s.free[k, j])
-            out[k, i] = total
+    inertial_forces(s, a, out)
     add_forces(s, p, joint, -1.0, out)
     square = 0.0
     for k in range(a.shape[0]):
-        for i in range(6):
-            total = 0.0
-            for j in range(6):
-                total += s.mobility[k, i, j] * out[k, j]
-            square += total * out[k, i]
+        x, W = out[k], s.mobility[k]
+        for i in range(3):
+            square += W[i, i] * x[i] * x[i]
+            square += x[3 + i] * (W[3 + i, 3] * x[3] + W[3 + i, 4] * x[4] + W[3 + i, 5] * x[5])
     return square
 
 
@@ -263,7 +282,7 @@ def newton_matrix(s, r, q, u, p, where, whole):
     """Factorise the derivative of `residual_forces` by a."""
     clear_blocks(s)
     add_joints(s, STIFF)
-    D = matrix(3, 3)
+    D = matrix3x3()
     for c in range(s.ends.shape[0]):
         if where[c] == APART:
             continue
@@ -318,7 +337,7 @@ def natural_residual(s, u, p, joint_rate, scratch):
     return worst
 
 
-@kernel()
+@kernel(allocates=True)
 def solve_forces(s, p, joint, a, warm, tolerance):
     """Solve the force problem from forces p (nc, 3) and joint (nj,), which become the solution, as a (m, 6) does.
 
@@ -329,7 +348,7 @@ def solve_forces(s, p, joint, a, warm, tolerance):
     jq, ju, jp = vector(nj), vector(nj), vector(nj)
     F, step, trial = matrix(m, 6), matrix(m, 6), matrix(m, 6)
     where = wholes(nc)
-    slip, lag, scratch = vector(nc), vector(nc), vector(3)
+    slip, lag, scratch = vector(nc), vector(nc), vector3()
     start_a = matrix(m, 6)
     # accelerations that belong to the forces at the start
     for k in range(m):
@@ -337,17 +356,16 @@ def solve_forces(s, p, joint, a, warm, tolerance):
             F[k, i] = 0.0
     add_forces(s, p, joint, 1.0, F)
     for k in range(m):
+        take_blocks(s.mobility[k], F[k], a[k])
         for i in range(6):
-            total = s.free[k, i]
-            for j in range(6):
-                total += s.mobility[k, i, j] * F[k, j]
-            a[k, i] = total
+            a[k, i] += s.free[k, i]
     contact_rates(s, a, u)
     for c in range(nc):
         slip[c] = s.friction[c] * np.sqrt(u[c, 1] ** 2 + u[c, 2] ** 2)
         lag[c] = p[c, 0]
     whole, r, convex = warm, (FIRM if warm else SOFT), 0
-    made, residual = 0, np.inf
+    joint_rates(s, a, ju)
+    made, residual = 0, natural_residual(s, u, p, ju, scratch)
     for _ in range(ROUNDS):
         for c in range(nc):
             for e in range(3):
@@ -363,7 +381,7 @@ def solve_forces(s, p, joint, a, warm, tolerance):
             jp[c] = jq[c] - STIFF * s.joint_stiffness[c] * ju[c]
         respond(s, r, q, u, slip, lag, whole, p, where)
         square = residual_forces(s, a, p, jp, F)
-        enough = 0.01 * tolerance
+        enough = max(0.01 * tolerance, INEXACT * residual)  # a round is not asked for more than it can win
         solved = False
         for _ in range(NEWTON_STEPS):
             newton_matrix(s, r, q, u, p, where, whole)
@@ -449,16 +467,16 @@ REFINEMENTS = 30
 
 
 @kernel()
-def mode_matrix(s, r, mode, direction):
+def mode_matrix(s, mode, direction):
     """Factorise M + sum of J^T C J: C holds sticking contacts in all directions, others along their normal, with
     friction against the direction (nc, 2) of those that slide."""
     clear_blocks(s)
-    add_joints(s, r)
-    D = matrix(3, 3)
+    add_joints(s, STIFF)
+    D = matrix3x3()
     for c in range(s.ends.shape[0]):
         if mode[c] == OPEN or mode[c] == CARRIED:
             continue
-        stiff = r * s.stiffness[c]
+        stiff = STIFF * s.stiffness[c]
         for i in range(3):
             for j in range(3):
                 D[i, j] = stiff if i == j and (i == 0 or mode[c] == STICKING) else 0.0
@@ -470,24 +488,53 @@ def mode_matrix(s, r, mode, direction):
 
 
 @kernel()
-def hold_back(s, r, mode, direction, u, ju, p, joint):
+def held_back(s, c, mode, direction, p, u, out):
+    """Fill out (3,), which may be p, with the force p (3,) of contact c changed by what stiffness does against
+    rates u (3,)."""
+    stiff = STIFF * s.stiffness[c]
+    normal, x, y = p[0] - stiff * u[0], 0.0, 0.0
+    if mode == STICKING:
+        x, y = p[1] - stiff * u[1], p[2] - stiff * u[2]
+    elif mode == SLIDING:
+        drag = s.friction[c] * normal
+        x, y = -drag * direction[0], -drag * direction[1]
+    out[0], out[1], out[2] = normal, x, y
+
+
+@kernel()
+def hold_back(s, mode, direction, u, ju, p, joint):
     """Change forces p (nc, 3) and joint (nj,) by what stiffness does against rates u (nc, 3) and ju (nj,)."""
     for c in range(s.ends.shape[0]):
-        stiff = r * s.stiffness[c]
         if mode[c] == OPEN or mode[c] == CARRIED:
             p[c, 0] = p[c, 1] = p[c, 2] = 0.0
-            continue
-        p[c, 0] -= stiff * u[c, 0]
-        if mode[c] == STICKING:
-            p[c, 1] -= stiff * u[c, 1]
-            p[c, 2] -= stiff * u[c, 2]
-        elif mode[c] == SLIDING:
-            drag = s.friction[c] * p[c, 0]
-            p[c, 1], p[c, 2] = -drag * direction[c, 0], -drag * direction[c, 1]
         else:
-            p[c, 1] = p[c, 2] = 0.0
+            held_back(s, c, mode[c], direction[c], p[c], u[c], p[c])
     for c in range(s.joint_ends.shape[0]):
-        joint[c] -= r * s.joint_stiffness[c] * ju[c]
+        joint[c] -= STIFF * s.joint_stiffness[c] * ju[c]
+
+
+@kernel()
+def what_is_left(s, mode, direction, u, ju, p, joint, a, out):
+    """Fill out (m, 6) with M (a - a_f) less what forces p and joint do, held back once more."""
+    inertial_forces(s, a, out)
+    q = vector3()
+    for c in range(s.ends.shape[0]):
+        if mode[c] == OPEN or mode[c] == CARRIED:
+            continue
+        held_back(s, c, mode[c], direction[c], p[c], u[c], q)
+        for side in range(2):
+            k = s.ends[c, side]
+            if k >= 0:
+                J, F = s.jacobian[c, side], out[k]
+                for i in range(6):
+                    F[i] -= J[0, i] * q[0] + J[1, i] * q[1] + J[2, i] * q[2]
+    for c in range(s.joint_ends.shape[0]):
+        along = joint[c] - STIFF * s.joint_stiffness[c] * ju[c]
+        for side in range(2):
+            k = s.joint_ends[c, side]
+            if k >= 0:
+                for i in range(6):
+                    out[k, i] -= s.joint_jacobian[c, side, i] * along
 
 
 @kernel()
@@ -517,35 +564,27 @@ def solve_mode(s, mode, direction, p, joint, a, fresh, tolerance):
         left = refine_mode(s, mode, direction, p, joint, a, tolerance)
         if left <= tolerance:
             return left
-    mode_matrix(s, STIFF, mode, direction)
+    mode_matrix(s, mode, direction)
     return refine_mode(s, mode, direction, p, joint, a, tolerance)
 
 
-@kernel()
+@kernel(allocates=True)
 def refine_mode(s, mode, direction, p, joint, a, tolerance):
     """Rounds of `solve_mode` with one matrix, as long as they help."""
     m, nc, nj = s.mass.shape[0], s.ends.shape[0], s.joint_ends.shape[0]
-    u, trial = matrix(nc, 3), matrix(nc, 3)
-    ju, jtrial = vector(nj), vector(nj)
-    F = matrix(m, 6)
+    u, ju, F = matrix(nc, 3), vector(nj), matrix(m, 6)
     before = np.inf
     contact_rates(s, a, u)
     joint_rates(s, a, ju)
     for _ in range(REFINEMENTS):
-        for c in range(nc):
-            for e in range(3):
-                trial[c, e] = p[c, e]
-        for c in range(nj):
-            jtrial[c] = joint[c]
-        hold_back(s, STIFF, mode, direction, u, ju, trial, jtrial)
-        residual_forces(s, a, trial, jtrial, F)
+        what_is_left(s, mode, direction, u, ju, p, joint, a, F)
         solve_factors(m, s.order, s.degree, s.later, s.place, s.diagonal, s.off, F)
         for k in range(m):
             for i in range(6):
                 a[k, i] -= F[k, i]
         contact_rates(s, a, u)
         joint_rates(s, a, ju)
-        hold_back(s, STIFF, mode, direction, u, ju, p, joint)
+        hold_back(s, mode, direction, u, ju, p, joint)
         moved = largest_rate(s, mode, u, ju)
         if moved <= tolerance or not moved < 0.5 * before:
             return moved
@@ -553,7 +592,7 @@ def refine_mode(s, mode, direction, p, joint, a, tolerance):
     return before
 
 
-@kernel()
+@kernel(allocates=True)
 def respond_joined(s, push, change, fresh):
     """Fill change (m, 6) with the velocities that generalized impulses push (m, 6) give to bodies that joints hold;
     `fresh`: factors are to be made anew."""
@@ -569,11 +608,9 @@ def respond_joined(s, push, change, fresh):
     before = np.inf
     for _ in range(REFINEMENTS):
         for k in range(m):
+            take_blocks(s.mass[k], change[k], F[k])
             for i in range(6):
-                total = push[k, i]
-                for j in range(6):
-                    total -= s.mass[k, i, j] * change[k, j]
-                F[k, i] = total
+                F[k, i] = push[k, i] - F[k, i]
         for c in range(nj):
             along = joint[c] - STIFF * s.joint_stiffness[c] * rate[c]
             for side in range(2):

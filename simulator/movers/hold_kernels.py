@@ -165,7 +165,7 @@ def micro_piece(world, span, way, C):
             c[3, p + 1], c[4, p + 1], c[5, p + 1], c[6, p + 1] = half * s0, half * s1, half * s2, half * s3
 
 
-@kernel()
+@kernel(allocates=True)
 def close_by_end(world, span, C, way):
     """Fill way (m, 6) with that by which bodies on polynomials C (m, 13, DEGREE) are off at the end of their
     `span` [s] from where contacts are closed: bounces that end leave no gap, unless what takes it away would move
@@ -215,7 +215,7 @@ def close_by_end(world, span, C, way):
     place(world, local_state(world)[: w.m])
 
 
-@kernel()
+@kernel(allocates=True)
 def micro_work(world, span, C, work):
     """Fill work (CHANNELS, DEGREE), by powers of the share of `span` [s], with what is done over a micro-step of
     polynomials C: what energy changes by, but for the forces, goes with what ends."""
@@ -375,7 +375,7 @@ def gains(world, work):
     return gained > MICRO_GAIN * scale
 
 
-@kernel()
+@kernel(allocates=True)
 def start_island(world, root):
     """Let the members that hold together with `root` rest, or move in contact from now on, or fly; or it jams."""
     w = header(world)
@@ -448,16 +448,17 @@ def start_island(world, root):
             work[FRICTION, p] = 0.0
     share, e = 1.0, islands(world)[island]
     e.ends = CALM if comes == CALMS else MICRO
-    if w.nc > 0:  # contacts may come to the end of their feature within it
-        reached, which = end_of_room(world, C, matrix(w.m, 13), True)
-        if 0.0 < reached < 1.0:
-            share, e.ends = reached, LEAVES if which >= 0 else REACHES_LIMIT
-            e.cause = local_contacts(world)[which] if which >= 0 else -1
+    reached, which = end_of_room(
+        world, C, matrix(w.m, 13), True
+    )  # contacts may leave their feature within it
+    if 0.0 < reached < 1.0:
+        share, e.ends = reached, LEAVES if which >= 0 else REACHES_LIMIT
+        e.cause = local_contacts(world)[which] if which >= 0 else -1
     begin_pieces(world, island, C, work, micro, share)
     return STARTED
 
 
-@part
+@part()
 def hold(world, what, row):
     """Let all members that hold together move in contact, on joints, or rest; 1 where no forces are found. Or,
     asked about a contact, say whether it can open."""
@@ -490,7 +491,7 @@ def settle_roots(world, root):
             motions(world)[body].root = root
 
 
-@part
+@part(allocates=True)
 def go_on(world, island, j):
     """The next step of an island in its modes; 1 where none can be made."""
     w = header(world)

@@ -15,21 +15,24 @@ bodies, n an axis of A, m one of B):
 import numpy as np
 
 from ...compiled import kernel
-from ..kernels import cross, dot, rotation_matrix, turned
+from ..kernels import cross, dot, matrix3x3, rotation_matrix_into, turned
 
 SLIDE, ANGLE, DISTANCE, ROTATION = 0, 1, 2, 3
 JOINT_GEOMETRY = 18
 
 
 @kernel()
-def _pose(states, body):
-    """Rotation, place, velocity and angular velocity (world axes) of a body, or of the world."""
+def _pose(states, body, R):
+    """Fill the rotation R of a body, or of the world; its place, velocity and angular velocity (world axes)."""
     if body < 0:
-        return np.eye(3), 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        for i in range(3):
+            for j in range(3):
+                R[i, j] = 1.0 if i == j else 0.0
+        return 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     s = states[body]
-    R = rotation_matrix(s[3:7])
+    rotation_matrix_into(s[3:7], R)
     wx, wy, wz = turned(R, s[10], s[11], s[12])
-    return R, s[0], s[1], s[2], s[7], s[8], s[9], wx, wy, wz
+    return s[0], s[1], s[2], s[7], s[8], s[9], wx, wy, wz
 
 
 @kernel()
@@ -60,8 +63,9 @@ def _angle(states, first, second, g):
 def joint_row(states, first, second, kind, g, row):
     """Fill the derivative (6 m,) of a row's rate by velocities; its value, rate and bias (as `contact_rows`)."""
     sign = g[13]
-    RA, xa, ya, za, ua, va, wa, oax, oay, oaz = _pose(states, first)
-    RB, xb, yb, zb, ub, vb, wb, obx, oby, obz = _pose(states, second)
+    RA, RB = matrix3x3(), matrix3x3()
+    xa, ya, za, ua, va, wa, oax, oay, oaz = _pose(states, first, RA)
+    xb, yb, zb, ub, vb, wb, obx, oby, obz = _pose(states, second, RB)
     nx, ny, nz = turned(RA, g[3], g[4], g[5])
     hx, hy, hz = cross(oax, oay, oaz, nx, ny, nz)  # rate of n
     for i in range(row.shape[0]):
@@ -123,7 +127,7 @@ def joint_row(states, first, second, kind, g, row):
     return sign * (value - g[12]), sign * rate, sign * bias
 
 
-@kernel()
+@kernel(allocates=True)
 def joint_rows(states, ends, geometry):
     """Of each row: derivative (rows, 6 m) by velocities, bias, rate, value at states (m, 13)."""
     count = ends.shape[0]

@@ -44,7 +44,7 @@ from ..engine.tables_kernels import (
     pairs,
     states_at,
 )
-from ..kernels import cross, matrix, rotation_matrix, turned, vector
+from ..kernels import cross, matrix2x13, matrix3x3, matrix4x3, rotation_matrix_into, turned, vector12
 from ..tolerances import CONTACT_GAP, DRIVE_MARGIN, NO_MOTION
 from .joint_kernels import ROTATION, joint_row
 
@@ -82,7 +82,7 @@ def read_ends(world, r, ends):
                 ends[side, i] = state[k, i]
 
 
-@part
+@part()
 def joints(world, what, which):
     """Answer for the joints of the bodies shown, see COUNT and what follows it."""
     w = header(world)
@@ -127,7 +127,7 @@ def fill_rows(world):
 def place_rows(world):
     """Fill Jacobians, biases, rates and values of the rows that hold the bodies shown."""
     w = header(world)
-    ends, out = matrix(2, 13), vector(12)
+    ends, out = matrix2x13(), vector12()
     for c in range(w.nj):
         r = held_rows(world)[local_rows(world)[c]]
         read_ends(world, r, ends)
@@ -176,7 +176,7 @@ def place_limit(world, c):
     w, o = header(world), contacts(world)[local_contacts(world)[c]]
     row, J = local_placed(world)[c], local_jacobian(world)[c]
     r = limit_rows(world)[o.index[0]]
-    ends, out = matrix(2, 13), vector(12)
+    ends, out = matrix2x13(), vector12()
     read_ends(world, r, ends)
     value, rate, bias = row_at(world, r, ends, out)
     for i in range(22):
@@ -196,11 +196,16 @@ def place_limit(world, c):
 @kernel()
 def frame_of_limit(world, r, ends, row):
     """Fill the frame of a limit's contact, and the arms from its bodies to its place: what records show of it."""
-    places = matrix(4, 3)  # place and axis on the base, place and axis on the body
+    places, R = matrix4x3(), matrix3x3()  # place and axis on the base, place and axis on the body
     for side in range(2):
         g, at = r.geometry, 6 * side
         moves = (r.base if side == 0 else r.body) >= 0
-        R = rotation_matrix(ends[side, 3:7]) if moves else np.eye(3)
+        if moves:
+            rotation_matrix_into(ends[side, 3:7], R)
+        else:
+            for i in range(3):
+                for j in range(3):
+                    R[i, j] = 1.0 if i == j else 0.0
         for n in range(2):
             x, y, z = turned(R, g[at + 3 * n], g[at + 3 * n + 1], g[at + 3 * n + 2])
             places[2 * side + n, 0], places[2 * side + n, 1], places[2 * side + n, 2] = x, y, z
@@ -243,7 +248,7 @@ def frame_of_limit(world, r, ends, row):
 @kernel()
 def limit_value(world, r, time):
     """Value and rate of a row at a time [s] within the pieces of its bodies."""
-    ends, out = matrix(2, 13), vector(12)
+    ends, out = matrix2x13(), vector12()
     if r.base >= 0:
         state_at(world, r.base, time, ends[0])
     if r.body >= 0:
@@ -298,7 +303,7 @@ def least_way(world):
     its rate and which it is."""
     w = header(world)
     w.way, w.way_rate, w.way_limit = np.inf, 0.0, -1
-    ends, out = matrix(2, 13), vector(12)
+    ends, out = matrix2x13(), vector12()
     for k in range(w.ng):
         g = groups(world)[local_groups(world)[k]]
         for n in range(g.limits[1]):
@@ -316,14 +321,14 @@ def least_way(world):
 # -- forces ------------------------------------------------------------------------------------------------
 
 
-@part
+@part()
 def forces(world, what, which):
     """Answer for the forces on the bodies shown, see APPLY and what follows it; 1 where a function failed."""
     w = header(world)
     if what == APPLY:
         return apply_forces(world)
     w.drive_margin = np.inf
-    ends, out = matrix(2, 13), vector(12)
+    ends, out = matrix2x13(), vector12()
     for k in range(w.ng):
         g = groups(world)[local_groups(world)[k]]
         for n in range(g.forces[1]):
@@ -367,7 +372,7 @@ def apply_forces(world):
             s, f = state[k], applied[k]
             x, y, z = turned(turn[k], s[10], s[11], s[12])
             w.power[APPLIED] += f[0] * s[7] + f[1] * s[8] + f[2] * s[9] + f[3] * x + f[4] * y + f[5] * z
-    ends, out = matrix(2, 13), vector(12)
+    ends, out = matrix2x13(), vector12()
     for k in range(w.ng):
         g = groups(world)[local_groups(world)[k]]
         for n in range(g.forces[1]):

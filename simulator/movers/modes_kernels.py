@@ -65,7 +65,7 @@ NO_FORCES, NOTHING_PRESSES, MOVES, RESTS, CALMS = 0, 1, 2, 3, 4
 """What comes of a choice of modes; the last: bodies will stand still at the end of the micro-step, or nearly so."""
 
 
-@kernel()
+@kernel(allocates=True)
 def pull_of(world):
     """Largest acceleration [m/s^2] of contacts and bodies without contact forces: what others are compared with."""
     w, s = header(world), problem(world)
@@ -111,7 +111,7 @@ def off_level(world, c):
     return local_placed(world)[c, 21] - contacts(world)[local_contacts(world)[c]].level
 
 
-@kernel()
+@kernel(allocates=True)
 def keep_closed(world, state, speeds, firmly):
     """Change the velocities (`speeds`), or else the places, of states (m, 13) as little as possible in the kinetic
     metric, to those that modes and joints hold closed; `firmly`, without a shift of what sticks. The island is
@@ -142,7 +142,7 @@ def keep_closed(world, state, speeds, firmly):
             shift(y, a[k])
 
 
-@kernel()
+@kernel(allocates=True)
 def bring_back(world, state, firmly):
     """Bring what is held closed back to its level by the smallest shift of states (m, 13), and place the island
     there; `firmly`: without a shift of what sticks. Where that brings it no nearer (a rim, all but flat, has its
@@ -213,7 +213,7 @@ def fastest(world, state):
     return speed
 
 
-@kernel()
+@kernel(allocates=True)
 def choose_modes(world, state, span, slipped, closing, sure):
     """Modes and forces at the end of a micro-step of `span` [s] from states (m, 13), where the island is placed.
 
@@ -324,7 +324,7 @@ def largest_force(world):
     return largest
 
 
-@kernel()
+@kernel(allocates=True)
 def moves_alone(world, which, force, top):
     """Whether a push at a contact opens it while those that press stay closed."""
     w, s = header(world), problem(world)
@@ -382,7 +382,7 @@ def speed_after(world, state, span):
     return speed
 
 
-@kernel()
+@kernel(allocates=True)
 def loosen(world, s, u, pull, slipped):
     """Take redundant forces of sticking contacts deeper into their cones, where others move bodies alike.
 

@@ -8,6 +8,7 @@ goes on, contacts within their features. Their first zero is found on the dense 
 import numpy as np
 
 from ...compiled import call, kernel
+from ..engine.pairs_kernels import has_cylinder
 from ..engine.tables_kernels import (
     CARRIED,
     CHANNELS,
@@ -18,11 +19,13 @@ from ..engine.tables_kernels import (
     SLIDING,
     STICKING,
     bodies,
+    contacts,
     header,
     joint_force,
     joint_speed,
     local_acceleration,
     local_bodies,
+    local_contacts,
     local_direction,
     local_force,
     local_friction,
@@ -31,7 +34,7 @@ from ..engine.tables_kernels import (
     local_slow,
     local_state,
 )
-from ..kernels import matrix, vector
+from ..kernels import matrix, vector, vector7
 from ..tolerances import (
     DRIFT,
     FORCE_FLOOR,
@@ -158,7 +161,7 @@ def dense_work(world, P, h, C):
 @kernel()
 def fill_powers(begin, end, rates, h, c):
     """Fill c (DEGREE,) with the coefficients of dense output of one number, from its rates (DENSE_STAGES,)."""
-    F = vector(7)
+    F = vector7()
     way = end - begin
     F[0] = way
     F[1] = h * rates[0] - way
@@ -261,7 +264,7 @@ def eighth_root(x):
     return np.sqrt(np.sqrt(np.sqrt(x)))
 
 
-@kernel()
+@kernel(allocates=True)
 def slip_allows(world, h):
     """The longest step [s], at most h, over which slip neither stops nor leaves its direction; slow slip is
     told."""
@@ -308,9 +311,25 @@ def slip_allows(world, h):
 
 
 @kernel()
+def has_ends(world):
+    """Whether contacts can come to the end of a feature, or joints to a limit: corners on a half-space cannot."""
+    w, mode = header(world), local_mode(world)
+    if w.ng > 0 and w.joints != 0:
+        return True
+    for c in range(w.nc):
+        o = contacts(world)[local_contacts(world)[c]]
+        on_plane = bodies(world)[o.second].level < 0 and not has_cylinder(world, o.first, o.second)
+        if mode[c] != OPEN and o.pair >= 0 and not on_plane:
+            return True
+    return False
+
+
+@kernel()
 def end_of_room(world, C, scratch, must):
     """Share of a step at which a contact first comes to the end of a feature, or a joint to a limit; with which.
     `must`: it is made even where there is no room from the start, up to where there is less."""
+    if not has_ends(world):
+        return 1.0, -1
     low, before, rate_before, allowed = 0.0, 0.0, 0.0, 0.0
     for look in range(_LOOKS + 1):
         x = look / _LOOKS
@@ -466,7 +485,7 @@ def copy_forces(world, p, q, a, to_p, to_q, to_a):
             to_a[k, i] = a[k, i]
 
 
-@kernel()
+@kernel(allocates=True)
 def make_step(world, longest, C, work):
     """A step of the island that is shown from its states now, at most `longest` [s].
 

@@ -8,7 +8,7 @@ find back to the tables of motions and contacts.
 
 import numpy as np
 
-from ...compiled import call, kernel, part, rows_at
+from ...compiled import call, kernel, matrix_at, part, rows_at
 from ..engine.contacts_kernels import LIMIT as LIMIT_FEATURE
 from ..engine.curves_kernels import LIMIT_KIND, touch_curves, touch_point_on_face
 from ..engine.tables_kernels import (
@@ -52,7 +52,7 @@ from ..engine.tables_kernels import (
     reserve,
     states_at,
 )
-from ..kernels import cross, matrix, rotation_matrix_into, vector
+from ..kernels import cross, matrix3x3, rotation_matrix_into, vector3, vector4, vector13
 from .blocks_kernels import elimination
 from .force_kernels import Problem, stiffnesses
 from .joint_parts_kernels import COUNT, FILL, KEEP, LIMIT, PLACE, keep_in_plane
@@ -63,6 +63,7 @@ _LATER, _PLACE, _OFF = NUMBER["local_later"], NUMBER["local_place"], NUMBER["loc
 _floats, _wholes = rows_at(np.dtype(FLOAT)), rows_at(np.dtype(WHOLE))
 _vectors, _sixes = rows_at(np.dtype(FLOAT), (3,)), rows_at(np.dtype(FLOAT), (6,))
 _twos, _pairs = rows_at(np.dtype(FLOAT), (2,)), rows_at(np.dtype(WHOLE), (2,))
+_square = matrix_at(np.dtype(WHOLE))
 _blocks = rows_at(np.dtype(FLOAT), (6, 6))
 _jacobians, _joint_jacobians = rows_at(np.dtype(FLOAT), (2, 3, 6)), rows_at(np.dtype(FLOAT), (2, 6))
 
@@ -95,7 +96,7 @@ def reserve_joints(world, nj):
             reserve(world, table, nj)
 
 
-@kernel()
+@kernel(lends=True)
 def problem(world):
     """The force problem of the island that is open."""
     w = header(world)
@@ -106,13 +107,13 @@ def problem(world):
         _floats(w.local_friction, nc), _wholes(w.local_slider, nc), _twos(w.local_sliding, nc),
         _floats(w.local_stiffness, nc), _pairs(w.joint_ends, nj), _joint_jacobians(w.joint_jacobian, nj),
         _floats(w.joint_rate, nj), _floats(w.joint_stiffness, nj), _wholes(w.local_order, m),
-        _wholes(w.local_degree, m), _wholes(w.local_later, m * m).reshape((m, m)),
-        _wholes(w.local_place, m * m).reshape((m, m)), _blocks(w.local_diagonal, m),
+        _wholes(w.local_degree, m), _square(w.local_later, m, m), _square(w.local_place, m, m),
+        _blocks(w.local_diagonal, m),
         _blocks(w.local_off, w.blocks),
     )  # fmt: skip
 
 
-@kernel()
+@kernel(allocates=True, lends=True)
 def states_now(world):
     """The packed states (m, 13) of the island that is open."""
     w = header(world)
@@ -192,7 +193,7 @@ def show(world):
         reserve_joints(world, w.nj)
         call(w.joints, world, FILL, 0)
     s = problem(world)
-    w.blocks = elimination(w.m, links_of(s), s.order, s.degree, s.later, s.place)
+    w.blocks = elimination(w.m, s.ends, s.joint_ends, s.order, s.degree, s.later, s.place)
     reserve(world, _OFF, w.blocks)
 
 
@@ -207,27 +208,6 @@ def list_groups(world):
             groups(world)[number].look = w.looks
             local_groups(world)[w.ng] = number
             w.ng += 1
-
-
-@kernel()
-def whole_pairs(n):
-    """n pairs of whole numbers."""
-    return np.empty((n, 2), np.int64)
-
-
-@kernel()
-def links_of(s):
-    """Bodies that contacts or joints couple (k, 2)."""
-    nc, nj = s.ends.shape[0], s.joint_ends.shape[0]
-    if nj == 0:
-        return s.ends
-    links = whole_pairs(nc + nj)
-    for side in range(2):
-        for c in range(nc):
-            links[c, side] = s.ends[c, side]
-        for c in range(nj):
-            links[nc + c, side] = s.joint_ends[c, side]
-    return links
 
 
 @kernel()
@@ -296,7 +276,7 @@ def place_bodies(world, state):
 @kernel()
 def turn_of(state, R):
     """Fill R with the rotation of a packed state whose quaternion need not be a unit."""
-    q = vector(4)
+    q = vector4()
     length = np.sqrt(state[3] ** 2 + state[4] ** 2 + state[5] ** 2 + state[6] ** 2)
     for i in range(4):
         q[i] = state[3 + i] / length
@@ -337,7 +317,7 @@ def place(world, state):
     call(w.place, world, 0, 0)
 
 
-@part
+@part()
 def place_all(world, i, j):
     """Place what is shown at the states that are asked about."""
     w = header(world)
@@ -350,7 +330,7 @@ def place_all(world, i, j):
         local_turned(world),
         local_geometry(world),
     )
-    still, upright = vector(13), matrix(3, 3)
+    still, upright = vector13(), matrix3x3()
     for k in range(13):
         still[k] = 0.0
     still[3] = 1.0
@@ -473,7 +453,7 @@ def note_places(world):
         local_state(world),
         local_ends(world),
     )
-    here, before = vector(13), vector(3)
+    here, before = vector13(), vector3()
     for k in range(w.nc):
         c, out = contacts(world)[rows[k]], placed[k]
         if ends[k, 0] >= 0:

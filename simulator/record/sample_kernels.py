@@ -20,7 +20,7 @@ def fill_piece(kind, state, acceleration, terms, numbers, first, inertia, invers
         free_piece_into(state, acceleration, inertia, inverse_inertia, C)
 
 
-@kernel()
+@kernel(allocates=True)
 def states_on_pieces(number, body, rows, first, numbers, tau, inertia, inverse_inertia, out):
     """Fill out (k, 13) with packed states `tau` (k,) seconds after the start of pieces.
 

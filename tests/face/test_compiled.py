@@ -1,0 +1,55 @@
+"""How kernels are compiled: arrays on the stack, and references that are not counted."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numba.core.runtime import _nrt_python, rtsys
+
+import carom
+
+_SPEC = importlib.util.spec_from_file_location("probe_kernels", Path(__file__).with_name("probe_kernels.py"))
+probe_kernels = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(probe_kernels)
+
+
+def test_arrays_on_the_stack_are_arrays():
+    assert probe_kernels.norm_by_way_of_the_stack(np.array([2.0, 3.0, 6.0])) == 7.0
+    assert [probe_kernels.whole_numbers(i) for i in range(3)] == [1, 3, 5]
+
+
+def test_an_array_that_nobody_would_give_back_is_refused():
+    with pytest.raises(
+        TypeError, match=r"'added_on_stacks' has allocates=False.*'_filled', which has allocates=True"
+    ):
+        probe_kernels.added_on_stacks(3)
+
+
+def test_an_array_that_would_be_given_back_twice_is_refused():
+    with pytest.raises(TypeError, match=r"'twice_given_back' has allocates=True.*'same_array'"):
+        probe_kernels.twice_given_back(np.ones(2))
+
+
+def test_a_run_leaves_no_memory_behind():
+    _nrt_python.memsys_enable_stats()
+    material = carom.Material(0.5, 0.4)
+    scene = carom.Scene()
+    scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True, material=material))
+    for k in range(2):
+        scene.add(
+            carom.Body(
+                carom.Box((0.2, 0.1, 0.1)), density=500.0, position=(0.05 * k, 0, 0.2 + 0.3 * k),
+                angular_velocity=(1.0, 2.0 - k, 0.5), material=material,
+            )
+        )  # fmt: skip
+
+    def held():
+        before = rtsys.get_allocation_stats()
+        carom.Simulator(scene, carom.StrongeCoulomb()).run(1.0)
+        after = rtsys.get_allocation_stats()
+        assert after.alloc > before.alloc
+        return (after.alloc - after.free) - (before.alloc - before.free)
+
+    held()
+    assert held() == 0
