@@ -60,8 +60,8 @@ def boxed(count: int, restitution: float) -> Scene:
         scene.add(Body(HalfSpace(normal, offset=-0.125), fixed=True, material=material))
     for k in range(count):
         layer, place = divmod(k, 4)
-        x, y = 0.056 * (2 * (place % 2) - 1), 0.056 * (2 * (place // 2) - 1)
-        x, y = (x, y) + 0.01 * random.uniform(-1.0, 1.0, 2)
+        x, y = 0.06 * (2 * (place % 2) - 1), 0.06 * (2 * (place // 2) - 1)
+        x, y = (x, y) + 0.008 * random.uniform(-1.0, 1.0, 2)
         position = (x, y, radius + 0.002 + 0.11 * layer)
         scene.add(Body(Sphere(radius), density=1000.0, position=position, material=material))
     return scene
