@@ -47,6 +47,29 @@ def gas_scene(count: int, fill: float, seed: int) -> Scene:
     return scene
 
 
+def cost_of_impact(
+    count: int, fill: float, seed: int, impacts: int, rounds: int
+) -> tuple[float, float, float, float]:
+    """Processor time [s] of an impact and of setting up; bounds and searches that an impact takes."""
+    scene = gas_scene(count, fill, seed)
+    begin = time.process_time()
+    simulator = Simulator(scene, SequentialReflection(), event_limit=impacts)
+    built = time.process_time() - begin
+    header = simulator._world.header
+    spent: list[float] = []
+    known = 0, 0
+    for turn in range(rounds + 1):
+        if turn == 1:
+            known = int(header["bounds_made"]), int(header["searches_made"])
+        begin = time.process_time()
+        while int(header["happened"]) < (turn + 1) * impacts:
+            simulator.event_limit = (turn + 1) * impacts + 1
+            simulator._advance(math.inf, stop_at_rest=False, turns=impacts)
+        spent.append((time.process_time() - begin) / impacts)
+    bounds, searches = int(header["bounds_made"]) - known[0], int(header["searches_made"]) - known[1]
+    return min(spent[1:]), built, bounds / (rounds * impacts), searches / (rounds * impacts)
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(
@@ -61,30 +84,16 @@ def main() -> None:
     table = Table()
     for title in TITLES:
         table.add_column(title, justify="right")
-    Simulator(gas_scene(8, options.fill, 0), SequentialReflection(), event_limit=200).run(1e3)  # compile
-    costs: list[float] = []
+    cost_of_impact(8, options.fill, 0, 200, 1)  # compile
+    first = None
     for count in options.spheres:
-        scene = gas_scene(count, options.fill, options.seed)
-        begin = time.process_time()
-        simulator = Simulator(scene, SequentialReflection(), event_limit=options.impacts)
-        built = time.process_time() - begin
-        header = simulator._world.header
-        spent: list[float] = []
-        for turn in range(options.rounds + 1):
-            if turn == 1:
-                known = int(header["bounds_made"]), int(header["searches_made"])
-            header["event_limit"] = (turn + 1) * options.impacts
-            begin = time.process_time()
-            while int(header["happened"]) < (turn + 1) * options.impacts:
-                simulator.event_limit = (turn + 1) * options.impacts + 1
-                simulator._advance(math.inf, stop_at_rest=False, turns=options.impacts)
-            spent.append((time.process_time() - begin) / options.impacts)
-        costs.append(min(spent[1:]))
-        made = options.rounds * options.impacts
+        cost, built, bounds, searches = cost_of_impact(
+            count, options.fill, options.seed, options.impacts, options.rounds
+        )
+        first = cost if first is None else first
         table.add_row(
-            str(count), f"{1e6 * costs[-1]:.1f} us", f"{1.0 / costs[-1]:.0f}", f"{costs[-1] / costs[0]:.2f}",
-            f"{(int(header['bounds_made']) - known[0]) / made:.1f}",
-            f"{(int(header['searches_made']) - known[1]) / made:.2f}", f"{built:.2f} s",
+            str(count), f"{1e6 * cost:.1f} us", f"{1.0 / cost:.0f}", f"{cost / first:.2f}",
+            f"{bounds:.1f}", f"{searches:.2f}", f"{built:.2f} s",
         )  # fmt: skip
     Console(width=120).print(table)
 

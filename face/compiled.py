@@ -110,11 +110,13 @@ class _EntryLibrary(JITCodeLibrary):
     """Code that is optimised with all it calls, at once, for short loops.
 
     What it calls is its own, so that arguments that nobody needs are not handed over: those of arrays are many, and
-    handing them over took a fifth of the time of an engine step.
+    handing them over took a fifth of the time of an engine step. Not so where threads call parts of it.
     """
 
+    in_parallel = False
+
     def _optimize_final_module(self) -> None:
-        for function in self._final_module.functions:
+        for function in () if self.in_parallel else self._final_module.functions:
             if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
                 function.linkage = "internal"
         manager, builder = self._codegen._module_pass_manager(loop_vectorize=False, slp_vectorize=False)
@@ -165,6 +167,7 @@ class _LibraryCompiler(_FunctionCompiler):
         flags = self._customize_flags(flags)
         context = self.targetdescr.target_context
         library = self.library_class(context.codegen(), self.py_func.__qualname__)
+        library.in_parallel = self.targetoptions.get("parallel", False)
         library.enable_object_caching()
         compiled = compiler.compile_extra(
             self.targetdescr.typing_context, context, self.py_func,

@@ -102,6 +102,21 @@ class ImpactProblem:
         if e.min() < 0.0 or e.max() > 1.0:
             worst = e.min() if e.min() < 0.0 else e.max()
             raise ValueError(f"restitution must lie within [0, 1] at every contact, got {worst:g}")
+        self._put(inertia, velocity, mu, e, int(dim), asymmetry, jacobian, velocity_before, response)
+
+    def _put(
+        self,
+        inertia: Array,
+        velocity: Array,
+        mu: Array,
+        e: Array,
+        dim: int,
+        asymmetry: float,
+        jacobian: Array | None,
+        velocity_before: Array | None,
+        response: Array | None,
+    ) -> None:
+        """Keep arrays that are right."""
         scale = np.sqrt(np.maximum(inertia.diagonal()[::dim], 0.0))
         if not scale.all():  # an immovable contact has no kinetic length of its own
             scale = np.where(scale > 0.0, scale, scale.max() or 1.0)
@@ -110,7 +125,7 @@ class ImpactProblem:
         put(self, "_arrays", (inertia, velocity, mu, e))
         for name, array in (("W", inertia), ("u", velocity), ("friction", mu), ("restitution", e)):
             put(self, name, _read_only(array))
-        put(self, "dim", int(dim))
+        put(self, "dim", dim)
         put(self, "asymmetry", asymmetry)
         put(self, "jacobian", jacobian)
         put(self, "velocity_before", velocity_before)
@@ -192,6 +207,28 @@ class ImpactProblem:
             response,
         )
         object.__setattr__(problem, "_mass", (inverse_mass is not None, matrix))
+        return problem
+
+    @classmethod
+    def _of_engine(
+        cls,
+        jacobian: Array,
+        velocity: Array,
+        friction: Array,
+        restitution: Array,
+        dim: int,
+        inverse_mass: Array,
+    ) -> Self:
+        """As `from_generalized`, of new arrays that are known to be right."""
+        response = inverse_mass @ jacobian.T
+        W = jacobian @ response
+        W, asymmetry = _symmetric(W, SYMMETRY_ACCEPTED)
+        problem = cls.__new__(cls)
+        problem._put(
+            W, jacobian @ velocity, friction, restitution, dim, asymmetry, _read_only(jacobian),
+            _read_only(velocity), response,
+        )  # fmt: skip
+        object.__setattr__(problem, "_mass", (True, inverse_mass))
         return problem
 
     @classmethod

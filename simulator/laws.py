@@ -65,15 +65,20 @@ def problem_of(world: World) -> ImpactProblem:
     header = world.header
     bodies, count, dim = int(header["m"]), int(header["found_count"]), int(header["dim"])
     ends, rows = world.table("local_ends", count), world.table("local_jacobian", count)
-    jacobian = np.zeros((dim * count, 6 * bodies))
-    for contact, side in zip(*np.nonzero(ends >= 0), strict=True):
-        body = ends[contact, side]
-        jacobian[dim * contact : dim * (contact + 1), 6 * body : 6 * body + 6] += rows[contact, side, :dim]
+    blocks = np.zeros((count, dim, bodies, 6))
+    for contact, sides in enumerate(ends.tolist()):
+        for side, body in enumerate(sides):
+            if body >= 0:
+                blocks[contact, :, body] += rows[contact, side, :dim]
+    jacobian = blocks.reshape(dim * count, 6 * bodies)
     state, turn = world.table("local_state", bodies), world.table("local_turn", bodies)
-    velocity = np.concatenate([state[:, 7:10], np.einsum("kij,kj->ki", turn, state[:, 10:13])], axis=1)
+    velocity = np.empty((bodies, 6))
+    velocity[:, :3] = state[:, 7:10]
+    velocity[:, 3:] = (turn @ state[:, 10:13, None])[:, :, 0]
     inverse_mass = np.zeros((6 * bodies, 6 * bodies))
-    for body, block in enumerate(world.table("local_mobility", bodies)):
-        inverse_mass[6 * body : 6 * body + 6, 6 * body : 6 * body + 6] = block
+    mobility = world.table("local_mobility", bodies)
+    for body in range(bodies):
+        inverse_mass[6 * body : 6 * body + 6, 6 * body : 6 * body + 6] = mobility[body]
     held = int(header["nj"])
     if held:
         joined = np.zeros((held, 6 * bodies))
@@ -84,16 +89,9 @@ def problem_of(world: World) -> ImpactProblem:
         inverse_mass = allowed_inverse(inverse_mass, joined)
         n = dim * count
         jacobian[world.table("numbers", n * n).reshape(n, n).diagonal() == 0.0] = 0.0  # joints bar these
-    contacts = world.contacts[world.found]
-    return ImpactProblem.from_generalized(
-        None,
-        jacobian,
-        velocity.ravel(),
-        friction=contacts["friction"],
-        restitution=contacts["restitution"],
-        dim=dim,
-        inverse_mass=inverse_mass,
-    )
+    found = world.found
+    friction, restitution = world.contacts["friction"][found], world.contacts["restitution"][found]
+    return ImpactProblem._of_engine(jacobian, velocity.ravel(), friction, restitution, dim, inverse_mass)
 
 
 def answer(world: World, outcome: ImpactOutcome) -> bytes:
