@@ -119,6 +119,7 @@ class _EntryLibrary(JITCodeLibrary):
         for function in () if self.in_parallel else self._final_module.functions:
             if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
                 function.linkage = "internal"
+                function.name = f"{function.name}.of.{self.name}"  # else code of others is taken to mean it
         manager, builder = self._codegen._module_pass_manager(loop_vectorize=False, slp_vectorize=False)
         manager.run(self._final_module, builder)
 

@@ -4,6 +4,8 @@ A *piece* of motion is an array (13, TERMS) of Taylor coefficients in the time s
 [m, world], unit quaternion (w, x, y, z) body to world, velocity [m/s, world], angular velocity [rad/s, body].
 """
 
+import math
+
 import numpy as np
 
 from ..compiled import kernel, on_stack
@@ -122,6 +124,15 @@ def turned_back(R, x, y, z):
 
 
 @kernel()
+def root_of(x, k):
+    """The k-th root of x > 0; that of x times 2**(k n) is 2**n times as much, to the bit, so that the unit of time
+    does not matter."""
+    share, power = math.frexp(x)
+    whole = power // k
+    return math.ldexp(math.ldexp(share, power - whole * k) ** (1.0 / k), whole)
+
+
+@kernel()
 def free_piece_into(state, acceleration, inertia, inverse_inertia, C):
     """Fill C (13 or more, TERMS) with the Taylor series of free flight from `state` (13,); how long they hold [s].
 
@@ -174,7 +185,7 @@ def free_piece_into(state, acceleration, inertia, inverse_inertia, C):
         size_w = np.sqrt(C[10, k] ** 2 + C[11, k] ** 2 + C[12, k] ** 2) / speed
         size = max(size_q, size_w)
         if size > 0.0:
-            span = min(span, (SERIES_ACCURACY / size) ** (1.0 / k))
+            span = min(span, root_of(SERIES_ACCURACY / size, k))
     return span
 
 

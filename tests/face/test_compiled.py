@@ -53,3 +53,19 @@ def test_a_run_leaves_no_memory_behind():
 
     held()
     assert held() == 0
+
+
+def test_code_for_threads_is_not_mixed_up_with_that_of_runs():
+    """Both contain the impact of one contact, of which that of runs takes fewer arguments."""
+    material = carom.Material(0.3, 0.5)
+    scene = carom.Scene()
+    scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True, material=material))
+    scene.add(carom.Body(carom.Sphere(0.1), density=500.0, position=(0, 0, 0.3), material=material))
+    carom.Simulator(scene, carom.StrongeCoulomb()).run(1.0)
+    random = np.random.default_rng(0)
+    factor = random.normal(size=(50, 3, 3))
+    W, u = factor @ factor.transpose(0, 2, 1) + 0.1 * np.eye(3), random.normal(size=(50, 3))
+    batch = carom.StrongeCoulomb().resolve_many(W, u, 0.5, 0.5)
+    for k in range(50):
+        alone = carom.StrongeCoulomb().resolve(carom.ImpactProblem(W[k], u[k], 0.5, 0.5))
+        assert np.array_equal(batch.impulse[k], alone.impulse)
