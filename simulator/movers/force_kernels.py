@@ -36,6 +36,7 @@ APART, SLIPS, STICKS = 0, 1, 2
 
 FIRM, SOFT, FIRMEST = 1e3, 10.0, 1e4  # r, times the mean stiffness of a contact
 ROUNDS, NEWTON_STEPS, HALVINGS = 200, 30, 12
+ROUNDING = 1e-16
 INEXACT = 1e-5  # of the residual before a round: what Newton's method may leave in it
 
 
@@ -365,6 +366,12 @@ def solve_forces(s, p, joint, a, warm, tolerance):
         lag[c] = p[c, 0]
     whole, r, convex = warm, (FIRM if warm else SOFT), 0
     joint_rates(s, a, ju)
+    least = 0.0  # of the square of what is left: rounding of what pulls
+    for k in range(m):
+        take_blocks(s.mass[k], s.free[k], F[k])
+        for i in range(6):
+            least += s.free[k, i] * F[k, i]
+    least *= ROUNDING * ROUNDING
     made, residual = 0, natural_residual(s, u, p, ju, scratch)
     for _ in range(ROUNDS):
         for c in range(nc):
@@ -419,7 +426,7 @@ def solve_forces(s, p, joint, a, warm, tolerance):
                     u[c, e], p[c, e] = trial_u[c, e], trial_p[c, e]
             gained = following < 0.25 * square
             square = following
-            if largest <= enough or (square <= 1e-30 and not gained):
+            if largest <= enough or (square <= least and not gained):
                 solved = True
                 break
         if whole and not solved:  # start again from convex rounds
