@@ -4,13 +4,9 @@ import numpy as np
 
 from ..compiled import kernel
 from ..simulator import kernels
-from ..simulator.collision.convex_kernels import (
-    FACE,
-    POINT,
-    half_space_contacts,
-    pair_contacts,
-    pair_separation,
-)
+from ..simulator.collision.convex_contacts_kernels import half_space_contacts, pair_contacts
+from ..simulator.collision.frames_kernels import FACE, POINT
+from ..simulator.collision.separation_kernels import pair_separation
 
 HALF_SPACE = -1  # in place of the second body
 

@@ -2,8 +2,8 @@
 
 The cylinder is body A, a `CollisionShape`; the mesh is body B, a `FeatureMesh`. The tree of B chooses triangles;
 the cylinder and one triangle are a pair of convex shapes, which any axis with no overlap along it keeps apart
-(`convex_kernels.axis_step`). The longest step counts of the axes known: the best of the pair, the normal of the
-triangle on the side that may be touched, and those along which the cylinder touches other triangles. So nothing
+(`convex_impact_kernels.axis_step`). The longest step counts of the axes known: the best of the pair, the normal of
+the triangle on the side that may be touched, and those along which the cylinder touches other triangles. So nothing
 stops where it slides over seams or off ridges. What touches is decided by features: points of a rim on faces,
 and corners and edges of the mesh on ends, wall and rims of the cylinder.
 """
@@ -21,23 +21,9 @@ from ..tolerances import (
     TOUCH_GAP,
 )
 from .collision_shape import CollisionShape
-from .convex_kernels import (
-    EDGE,
-    FACE,
-    POINT,
-    RIM,
-    RIM_POINTS,
-    axis_step,
-    core_gap,
-    frame_of_state,
-    nearest_axis,
-    normalised,
-    point_velocity,
-    separation,
-    to_world,
-    turn_across,
-    turning_bounds,
-)
+from .convex_contacts_kernels import RIM_POINTS
+from .convex_impact_kernels import axis_step, point_velocity, turn_across, turning_bounds
+from .frames_kernels import EDGE, FACE, POINT, RIM, core_gap, frame_of_state, normalised, to_world
 from .mesh_kernels import (
     along_in_b,
     box_gap,
@@ -50,6 +36,7 @@ from .mesh_kernels import (
     relative_pose,
     turned_back_by,
 )
+from .separation_kernels import nearest_axis, separation
 
 ROW = 18
 _STACK = 256

@@ -4,9 +4,9 @@ A plane that goes with a face of one body, or stays across two crossing edges, k
 the points of both stay on their sides of it. Points that the held contacts keep on it, which are those in the point
 or line that the contacts span, need no watching; contacts that span a plane leave nothing to watch. Of all planes
 that the held features offer, the one that keeps the bodies apart longest leads the search, which advances by roots
-of quadratics under the heights of the points that are watched, as `convex_kernels.pair_impact` does. (Following all
-pairs of features, as for triangle meshes, costs fifty times as much; following one axis without regard to what is
-held stands still at the held points.)
+of quadratics under the heights of the points that are watched, as `convex_impact_kernels.pair_impact` does.
+(Following all pairs of features, as for triangle meshes, costs fifty times as much; following one axis without
+regard to what is held stands still at the held points.)
 """
 
 import numpy as np
@@ -24,21 +24,16 @@ from ..kernels import (
     wholes16x3,
 )
 from ..tolerances import CONTACT_GAP, MOST_SEARCH_STEPS, SAME_NORMAL, TOUCH_GAP
-from .convex_kernels import (
-    EDGE,
-    FACE,
+from .convex_contacts_kernels import pair_contacts
+from .convex_impact_kernels import (
     axis_across,
-    frame_of_piece,
-    pair_contacts,
     passed_over,
     point_velocity,
-    to_body,
-    to_world,
     touching_gap,
     turn_across,
     turning_bounds,
-    used_terms,
 )
+from .frames_kernels import EDGE, FACE, frame_of_piece, to_body, to_world, used_terms
 
 _ON_HULL = 1e-7  # of the size: points this near what held contacts span are kept by them
 _SPREAD = 1e-6  # of the size: held contacts farther from a point, or line, span a line, or plane

@@ -18,7 +18,7 @@ from ...bodies import checks
 from .. import kernels
 from ..state import Array, Model
 from ..tolerances import PENETRATION
-from . import convex_kernels
+from . import separation_kernels
 from .pairs import Pair, pair_impact, pair_size, refuse_unknown_distances
 from .queries import closest_points, exact_separation
 
@@ -130,7 +130,7 @@ def _condition(model: Model, pair: Pair, states: Array, clearance: float, local:
     plane, shape = model.planes[b], model.shapes[a]
     if plane is not None:
         normal, offset = plane
-        return normal, clearance - convex_kernels.half_space_gap(shape, states[a], normal, offset)
+        return normal, clearance - separation_kernels.half_space_gap(shape, states[a], normal, offset)
     centres = states[a, :3] - states[b, :3]
     apart = float(np.linalg.norm(centres))
     # of what is far away a plane between the bounding balls is enough

@@ -17,7 +17,14 @@ from .. import kernels
 from ..event import ContactPatch, Feature
 from ..state import Array, Model
 from ..tolerances import APPROACH_SPEED, CONTACT_GAP
-from . import convex_kernels, cylinder_pairs, mesh_kernels, mesh_pairs
+from . import (
+    convex_contacts_kernels,
+    convex_impact_kernels,
+    cylinder_pairs,
+    mesh_kernels,
+    mesh_pairs,
+    separation_kernels,
+)
 from .collision_shape import CollisionShape
 
 Pair = tuple[int, int]
@@ -76,7 +83,7 @@ def pair_gap(model: Model, pair: Pair, states: Array) -> tuple[Array, float]:
     plane = model.planes[b]
     if plane is not None:
         normal, offset = plane
-        return normal, convex_kernels.half_space_gap(_shape(model, a), states[a], normal, offset)
+        return normal, separation_kernels.half_space_gap(_shape(model, a), states[a], normal, offset)
     apart = float(np.linalg.norm(states[a, :3] - states[b, :3]))
     clear = apart - model.size[a] - model.size[b]
     if clear > 0.01 * apart:  # bounding spheres: a lower bound is all that a distant pair needs
@@ -89,7 +96,7 @@ def pair_gap(model: Model, pair: Pair, states: Array) -> tuple[Array, float]:
         return (normal if ordered == pair else -normal), gap
     if model.is_mesh[a] or model.is_mesh[b]:
         return mesh_pairs.surface_distance(model.surface(a), model.surface(b), states[[a, b]])[:2]
-    return convex_kernels.pair_separation(
+    return separation_kernels.pair_separation(
         _shape(model, a), states[a], _shape(model, b), states[b], pair_size(model, pair)
     )
 
@@ -126,7 +133,7 @@ def half_space_impact(
     a, b = pair
     plane = model.planes[b]
     assert plane is not None
-    return convex_kernels.half_space_impact(
+    return convex_impact_kernels.half_space_impact(
         *(_shape(model, a), coefficients, 0.0, span, bounds, ignored),
         *(*plane, pair_size(model, pair), slow),
     )
@@ -148,8 +155,8 @@ def pair_impact(
     lasting contact keeps together, as `held_features` tells. What approaches by less than `slow` [m/s] does not
     meet. hit: 1, 0 where they do not meet (time inf), -2 where the search did not end.
 
-    Convex bodies that are apart are led by one axis (`convex_kernels`, several times faster). From contact on,
-    and for meshes, every pair of features is followed (`mesh_kernels`); cylinders are led by axes throughout.
+    Convex bodies that are apart are led by one axis (`convex_impact_kernels`, several times faster). From contact
+    on, and for meshes, every pair of features is followed (`mesh_kernels`); cylinders are led by axes throughout.
     """
     a, b = pair
     size = pair_size(model, pair)
@@ -172,9 +179,10 @@ def pair_impact(
         by_axis = first.disk > 0.0 or second.disk > 0.0 or len(first.points) == len(second.points) == 1
         if by_axis or (
             held is None
-            and convex_kernels.pair_separation(first, here[0], second, here[1], size)[1] > CONTACT_GAP * size
+            and separation_kernels.pair_separation(first, here[0], second, here[1], size)[1]
+            > CONTACT_GAP * size
         ):
-            return convex_kernels.pair_impact(
+            return convex_impact_kernels.pair_impact(
                 first, pieces[0], bounds[0], second, pieces[1], bounds[1], *ages, span, size, slow
             )
     surfaces = model.surface(a), model.surface(b)
@@ -215,7 +223,7 @@ def contact_patch(
             )
         else:
             other = _shape(model, b)
-            found = convex_kernels.pair_contacts(
+            found = convex_contacts_kernels.pair_contacts(
                 shape, states[a], other, states[b], pair_size(model, pair), within
             )
         point, normal, gap, feature, index, along, radius = found
@@ -237,7 +245,7 @@ def contact_patch(
 
 def _on_half_space(shape: CollisionShape, state: Array, plane: tuple[Array, float], within: float) -> Any:
     """Point, normal, gap, features, their numbers, directions and radii of a shape's contacts with a half-space."""
-    rows = convex_kernels.half_space_contacts(shape, state, *plane, within)
+    rows = convex_contacts_kernels.half_space_contacts(shape, state, *plane, within)
     point, gap = np.ascontiguousarray(rows[:, :3]), rows[:, 3].copy()
     count, rim = len(rows), rows[:, 5] > 0.0
     feature = np.full((count, 2), Feature.FACE, dtype=np.int64)

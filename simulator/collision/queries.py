@@ -14,7 +14,7 @@ from .. import kernels
 from ..event import ContactPatch
 from ..state import Array, Model
 from ..tolerances import CONTACT_GAP, OVERLAP
-from . import convex_kernels, cylinder_pairs, mesh_kernels, mesh_pairs
+from . import cylinder_pairs, frames_kernels, mesh_kernels, mesh_pairs, separation_kernels
 from .collision_shape import collision_shape
 from .feature_mesh import FeatureMesh, feature_mesh
 from .pairs import (
@@ -238,10 +238,10 @@ def closest_points(model: Model, pair: Pair, states: Array) -> tuple[Array, floa
     assert shape is not None
     if plane is not None:
         normal, offset = plane
-        gap = convex_kernels.half_space_gap(shape, states[a], normal, offset)
+        gap = separation_kernels.half_space_gap(shape, states[a], normal, offset)
         frame = np.empty(18)
-        convex_kernels.frame_of_state(states[a], frame)
-        lowest = np.array(convex_kernels.lowest_point(shape, frame, *normal)[1:]) - shape.radius * normal
+        frames_kernels.frame_of_state(states[a], frame)
+        lowest = np.array(frames_kernels.lowest_point(shape, frame, *normal)[1:]) - shape.radius * normal
         return normal, gap, np.stack([lowest, lowest - gap * normal])
     size = pair_size(model, pair)
     meshes = model.is_mesh[a] or model.is_mesh[b]
@@ -270,7 +270,7 @@ def exact_separation(model: Model, pair: Pair, states: Array) -> tuple[Array, fl
     if model.is_mesh[a]:
         axis, gap = cylinder_pairs.surface_distance(second, model.surface(a), states[[b, a]], size)
         return -axis, gap
-    return convex_kernels.pair_separation(first, states[a], second, states[b], size)
+    return separation_kernels.pair_separation(first, states[a], second, states[b], size)
 
 
 def _prism_around(cylinder: Shape) -> FeatureMesh:
@@ -320,7 +320,9 @@ def _within_both(model: Model, pair: Pair, states: Array, point: Array) -> Array
     for _ in range(200):
         worst = 0.0
         for body in pair:
-            axis, gap = convex_kernels.pair_separation(_POINT, place, model.shapes[body], states[body], size)
+            axis, gap = separation_kernels.pair_separation(
+                _POINT, place, model.shapes[body], states[body], size
+            )
             if gap > 0.0:
                 place[:3] -= gap * axis
                 worst = max(worst, gap)

@@ -8,16 +8,10 @@ CONTACT_GAP of the size, and puts them into the pair's chain of contacts; it ret
 import numpy as np
 
 from ...compiled import kernel, part
-from ..collision.convex_kernels import (
-    RIM_POINTS,
-    half_space_contacts,
-    half_space_gap,
-    half_space_impact,
-    pair_contacts,
-    pair_impact,
-    pair_separation,
-)
+from ..collision.convex_contacts_kernels import RIM_POINTS, half_space_contacts, pair_contacts
+from ..collision.convex_impact_kernels import half_space_impact, pair_impact
 from ..collision.held_kernels import held_impact
+from ..collision.separation_kernels import half_space_gap, pair_separation
 from ..kernels import (
     cross,
     evaluate_piece,

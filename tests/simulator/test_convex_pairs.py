@@ -18,7 +18,7 @@ from scipy.spatial.transform import Rotation
 
 from carom import Body, Box, Capsule, ConvexMesh, Cylinder, HalfSpace, Scene, Sphere
 from carom.simulator import kernels
-from carom.simulator.collision import convex_kernels
+from carom.simulator.collision import convex_contacts_kernels, separation_kernels
 from carom.simulator.collision.collision_shape import collision_shape
 from carom.simulator.collision.pairs import contact_patch, half_space_impact, pair_gap, pair_impact
 from carom.simulator.event import Feature
@@ -99,7 +99,7 @@ def placement(random, kind):
 
 
 def separated(name_a, state_a, name_b, state_b):
-    return convex_kernels.pair_separation(
+    return separation_kernels.pair_separation(
         collision_shape(SHAPES[name_a]), state_a, collision_shape(SHAPES[name_b]), state_b, SIZE
     )
 
@@ -451,7 +451,7 @@ def test_contacts_of_features(name, gap):
             w, x, y, z = own
             x, y, z, w = (turn * Rotation.from_quat([x, y, z, w])).as_quat()
             states.append(packed(offset + turn.apply(position), (w, x, y, z)))
-        point, normal, gaps, feature, _, along, _ = convex_kernels.pair_contacts(
+        point, normal, gaps, feature, _, along, _ = convex_contacts_kernels.pair_contacts(
             a, states[0], b, states[1], SIZE, 1e-7
         )
         counted = {}
@@ -474,7 +474,9 @@ def test_crossed_edges_touch_at_one_point():
     for first, second in placements("cube", "plate", 400, 7):
         axis, gap = separated("cube", first, "plate", second)
         first[:3] -= gap * axis
-        point, _, _, feature, index, along, _ = convex_kernels.pair_contacts(a, first, b, second, SIZE, 1e-9)
+        point, _, _, feature, index, along, _ = convex_contacts_kernels.pair_contacts(
+            a, first, b, second, SIZE, 1e-9
+        )
         if feature.tolist() != [[EDGE, EDGE]]:
             continue
         seen += 1
@@ -514,12 +516,12 @@ def test_cylinder_on_a_floor(orientation, height, expected):
 def test_parallel_cylinders_touch_along_a_line_with_two_ends():
     a, b = collision_shape(SHAPES["cylinder"]), collision_shape(SHAPES["capsule"])
     for other, reach in ((a, 0.6), (b, 0.4)):
-        found = convex_kernels.pair_contacts(
+        found = convex_contacts_kernels.pair_contacts(
             a, packed((reach, 0, 0.1), FLAT), other, packed((0, 0, 0), FLAT), SIZE, 1e-9
         )
         assert len(found[0]) == 2
         np.testing.assert_allclose(found[1], [[1, 0, 0]] * 2, atol=1e-14)
-    crossed = convex_kernels.pair_contacts(
+    crossed = convex_contacts_kernels.pair_contacts(
         a, packed((0, 0, 0.6), LYING), a, packed((0, 0, 0), ACROSS), SIZE, 1e-9
     )
     assert crossed[3].tolist() == [[EDGE, EDGE]]

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from carom import Body, Box, ConvexMesh, Cylinder, MassProperties, Mesh, Scene
 from carom.simulator import kernels
-from carom.simulator.collision import convex_kernels, cylinder_pairs
+from carom.simulator.collision import convex_contacts_kernels, cylinder_pairs, separation_kernels
 from carom.simulator.collision.collision_shape import collision_shape
 from carom.simulator.collision.feature_mesh import feature_mesh
 from carom.simulator.collision.pairs import contact_patch, overlap, pair_gap, pair_impact
@@ -114,9 +114,9 @@ def test_distance_from_a_convex_mesh_is_that_from_its_hull(shape):
         convex, surface = collision_shape(hull), feature_mesh(mesh)
         for gap in (0.3, 1e-2, 1e-6, 1e-9, 0.0) * 4:
             states = np.array([state(unit(random) * 1.5, unit(random, 4)), state((0, 0, 0), unit(random, 4))])
-            axis, here = convex_kernels.pair_separation(first, states[0], convex, states[1], SIZE)
+            axis, here = separation_kernels.pair_separation(first, states[0], convex, states[1], SIZE)
             states[0, :3] += (gap - here) * axis
-            axis, expected = convex_kernels.pair_separation(first, states[0], convex, states[1], SIZE)
+            axis, expected = separation_kernels.pair_separation(first, states[0], convex, states[1], SIZE)
             normal, found = cylinder_pairs.surface_distance(first, surface, states, SIZE)
             assert found == pytest.approx(expected, abs=1e-12)
             if gap > 1e-7:  # closer, a corner at a rim touches along any of many normals
@@ -428,9 +428,9 @@ def test_box_of_triangles_and_box_agree_in_contacts():
     convex, surface = collision_shape(box), feature_mesh(fine_box(0))
     for _ in range(60):
         states = np.array([state(unit(random) * 2, unit(random, 4)), state((0, 0, 0), unit(random, 4))])
-        axis, gap = convex_kernels.pair_separation(first, states[0], convex, states[1], SIZE)
+        axis, gap = separation_kernels.pair_separation(first, states[0], convex, states[1], SIZE)
         states[0, :3] -= gap * axis
-        expected = convex_kernels.pair_contacts(first, states[0], convex, states[1], SIZE, 1e-9)
+        expected = convex_contacts_kernels.pair_contacts(first, states[0], convex, states[1], SIZE, 1e-9)
         found = cylinder_pairs.contacts_between(first, surface, states, 1e-9, SIZE)
         np.testing.assert_allclose(found[0], expected[0], atol=1e-8)
         if found[3].tolist() == [[RIM, POINT]]:
