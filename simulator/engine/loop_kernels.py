@@ -259,7 +259,7 @@ def strike(world):
     """Take the impulses of the law, or say that it failed."""
     w = header(world)
     note, w.asked = w.asked, 0
-    verdict = judge_impulses(world)
+    verdict = judge_impulses(world, slow_speed(world))
     if w.law_code == 0 and verdict != 0:
         w.law_code = VERDICT + verdict
     if note == IN_CONTACT and (w.law_code != 0 or not any_impulse(world)):

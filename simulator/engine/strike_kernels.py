@@ -181,9 +181,10 @@ def largest_approach(world):
 
 
 @kernel(allocates=True)
-def judge_impulses(world):
+def judge_impulses(world, slow):
     """Whether the impulses in the contacts leave no approach and gain no energy, by the law's contract: its
-    code."""
+    code. Approach that is no faster than `slow` [m/s] is none: that of an impact may be hardly more, and what is
+    left of it rounding."""
     w = header(world)
     n = w.dim * w.found_count
     W, u = problem_matrix(world), problem_part(world, 0)
@@ -197,6 +198,8 @@ def judge_impulses(world):
         for j in range(n):
             response[i] += W[i, j] * impulse[j]
         velocity[i] = u[i] + response[i]
+        if i % w.dim == 0 and -slow <= velocity[i] < 0.0:
+            velocity[i] = 0.0
     code, _, energy = judge(W, impulse, u, response, velocity, problem_part(world, 3), w.dim)
     w.energy_change = energy
     return code

@@ -148,6 +148,8 @@ RANDOM_SCENES = Path(__file__).parents[2] / "benchmarks" / "random_scenes.py"
         491,  # the same, in a chain of joints
         66,  # forces taken deeper into their cones without those of joints that belong to them: tiny steps
         108,  # a joint slightly beyond its limit was not taken for one that has reached it
+        32,  # the law leaves 1e-16 m/s of an approach of 8e-9 m/s: rounding, which was taken for its failure
+        74,  # the same, beside contacts that open
         407,  # the law leaves 1e-10 m/s of an approach at stiff joints: impacts without end
     ],
 )
