@@ -6,17 +6,16 @@ from numpy.typing import NDArray
 from . import relaxation_kernels
 from .contact_network import ContactNetwork
 from .law import generator_of
-from .tolerances import RELAXATION_GAIN
+from .newton_kernels import newton_dense
+from .tolerances import NEWTON_SHIFTS
 
 Array = NDArray[np.float64]
 
 _SWEEPS = 25  # before the first Newton step
-_NEWTON_STEPS = 20
 _NATURAL_STEPS = 60
 _RESTARTS = 20  # of Newton's method alone, a round
 _NEWTON_AT_ONCE = 300  # unknowns; larger problems are first relaxed with acceleration
 _ANDERSON = 8  # sweeps mixed
-_SHIFTS = (0.0, 1e-8, 1e-5, 1e-3)  # of the Newton matrix, tried in turn where it is singular
 _NEWTON_UNKNOWNS = 3000  # above, a dense Newton step costs more than it gains
 _RELAXATIONS = (1.0, 1.0, 0.7, 1.2)  # of the rounds in turn
 _PROXIMAL = (1e-2, 1e-1, 1e-3)  # of the mean of the diagonal of W, in turn
@@ -206,36 +205,11 @@ class DenseRelaxation:
         if self.rule == relaxation_kernels.COULOMB:
             self._natural_newton(x, tolerance)
             return
-        dim, count = self.dim, self.friction.size
-        slopes = np.empty((count, dim, dim))
-        x = x.copy()
-        residual = self.measure(x)
-        begin = residual
-        for _ in range(_NEWTON_STEPS):
-            gap = self._target - x
-            relaxation_kernels.solution_slopes(
-                self.W, self._u, self.friction, self.frames, self.rule, dim, x, slopes
-            )
-            own = slopes @ self._blocks()
-            matrix, right, rows = self._newton_system(slopes, own, gap)
-            self.newton_steps += 1
-            for shift in _SHIFTS:
-                step = gap.copy()
-                try:
-                    step[rows] = np.linalg.solve(matrix + shift * np.eye(len(right)), right)
-                except np.linalg.LinAlgError:
-                    continue
-                trial, found = self._searched(x, step, residual)
-                if found < residual:
-                    break
-            else:
-                return
-            gained = found / residual
-            x, residual = trial, found
-            if residual < self.residual:
-                self.residual, self.impulse = residual, x.copy()
-            if residual <= tolerance or (gained > 0.9 and residual > RELAXATION_GAIN * begin):
-                return
+        self.residual, made = newton_dense(
+            self.W, self.q, self.friction, self.frames, self.rule, self.dim, tolerance, x, self.impulse,
+            self.residual,
+        )  # fmt: skip
+        self.newton_steps += made
 
     def _natural_newton(self, x: Array, tolerance: float) -> None:
         """Newton steps on x - P(x - ρ (q + W x)), whose zeros are all solutions with Coulomb's friction.
@@ -258,7 +232,7 @@ class DenseRelaxation:
             matrix, right, rows = self._newton_system(slopes, own, gap)
             step = gap.copy()
             try:
-                step[rows] = np.linalg.solve(matrix + _SHIFTS[1] * np.eye(len(right)), right)
+                step[rows] = np.linalg.solve(matrix + NEWTON_SHIFTS[1] * np.eye(len(right)), right)
             except np.linalg.LinAlgError:
                 break
             if not np.isfinite(step).all():
@@ -276,12 +250,6 @@ class DenseRelaxation:
         relaxation_kernels.within_cones(x, self.friction, dim)
         self._keep(x)
 
-    def _blocks(self) -> Array:
-        """Every contact's own block (nc, dim, dim) of W."""
-        dim, count = self.dim, self.friction.size
-        inside = np.arange(count)
-        return self.W.reshape(count, dim, count, dim)[inside, :, inside]
-
     def _newton_system(self, slopes: Array, own: Array, gap: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
         """Matrix I - own + slopes W over the contacts that a derivative lets move, its right side, its rows."""
         dim, count = self.dim, self.friction.size
@@ -292,19 +260,6 @@ class DenseRelaxation:
         turned.reshape(len(inside), dim, count, dim)[np.arange(len(inside)), :, inside] -= own[active]
         turned = turned.reshape(-1, gap.size)
         return turned[:, rows] + np.eye(int(rows.sum())), gap[rows] - turned[:, ~rows] @ gap[~rows], rows
-
-    def _searched(self, x: Array, step: Array, residual: float) -> tuple[Array, float]:
-        """The first of halved steps that lowers the residual, with its residual; else x and infinity."""
-        size = 1.0
-        for _ in range(9):
-            trial = x + size * step
-            if np.isfinite(trial).all():
-                relaxation_kernels.within_cones(trial, self.friction, self.dim)
-                found = self.measure(trial)
-                if found < residual:
-                    return trial, found
-            size *= 0.5
-        return x, np.inf
 
     def _proximal(self, x: Array, share: float, sweeps: int, tolerance: float) -> None:
         """A few steps of the proximal point method: W + a I is regular where W is not."""

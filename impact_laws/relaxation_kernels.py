@@ -301,7 +301,7 @@ def solution_slopes(W, u, friction, frames, rule, dim, x, slopes):
             scale = max(scale, abs(b[r]))
         for s in range(dim):
             h = 1e-7 * scale
-            if h == 0.0 or not A[0, 0] > 0.0:
+            if h == 0.0 or not W[dim * c, dim * c] > 0.0:
                 for r in range(dim):
                     slopes[c, r, s] = 0.0
                 continue

@@ -158,6 +158,9 @@ DISSIPATION_POLISH = 1e-9
 """Relative length of the last Newton step, which converges quadratically. Larger: impulses lose digits.
 Smaller: a step more."""
 
+NEWTON_SHIFTS = (0.0, 1e-8, 1e-5, 1e-3)
+"""[of a diagonal of ones] Added to the matrix of a Newton step, in turn, where it is singular or leads nowhere."""
+
 RELAXATION_POLISH = 1e-3
 """The same for a contact inside a relaxation sweep, whose other contacts move anyway; the residual is always
 judged with DISSIPATION_POLISH. Larger: more sweeps. Smaller: a step more at every contact."""

@@ -150,8 +150,8 @@ def outcome_of_record(
     elif law_name == SequentialLCP.name and ended in (RESOLVED, TOO_MANY, NO_SOLUTION, INACCURATE):
         outcome = SequentialLCP.outcome_of_record(problem, stages, impulse, ended)
     elif law_name == MaximumDissipation.name and ended == 0:
-        residual, sweeps = stages[0].tolist()
-        info = {"residual": residual, "sweeps": int(sweeps), "newton_steps": 0}
+        residual, sweeps, *steps = stages[0].tolist()  # of the first recordings without steps
+        info = {"residual": residual, "sweeps": int(sweeps), "newton_steps": int(sum(steps))}
         outcome = ImpactOutcome.from_stages(problem, impulse[None], ("simultaneous impact",), info=info)
     else:
         raise ValueError(

@@ -128,6 +128,27 @@ MICRO_GAIN = 1e-11
 """[of mass times the square of the scene's speed] Energy that a micro-step may gain by its error. Larger: shows.
 Smaller: micro-steps shrink to where their error is rounding."""
 
+SHORT_STEP, MOST_SHORT, SHORT_AGAIN = 1e-3, 48, 8
+"""[of the scene's duration; steps] Explicit steps shorter than this, so many in a row, and then so many, make an
+island go on by implicit steps. Longer, or fewer: motion that explicit steps follow is followed less exactly."""
+
+IMPLICIT_AT_ONCE = 100
+"""[steps] After so many implicit steps explicit ones are tried again."""
+
+IMPLICIT_STEP = 0.02
+"""[of the scene's duration] Longest implicit step."""
+
+IMPLICIT_ERROR = 1e-6
+"""[of the length of the scene] What one implicit step may be off from two of half its span, in place and by what
+velocities differ over it. Larger: shows. Smaller: more steps at stops and starts of slip."""
+
+IMPLICIT_FORCES = 1e-9
+"""[of the largest acceleration, or velocity over the step] What forces of implicit steps are solved to."""
+
+NEAR_WAY = 2.0
+"""[of what the largest acceleration moves a body by over a step, twice] Contacts that part by less may press again.
+Smaller: contacts that chatter are an impact each step. Larger: rows that never press."""
+
 SURE_SLIP = 1e3
 """[of what the largest acceleration stops within a micro-step] Slip faster than this does not stop within it, and
 its friction has a known direction. Smaller: stops are missed. Larger: friction cones are solved for nothing."""

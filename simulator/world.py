@@ -21,6 +21,7 @@ from .engine.tables_kernels import HEADER, NUMBER, SCENE_TABLES, STILL, TABLES
 from .kernels import TERMS
 from .scales import Scales
 from .state import Array, Model
+from .tolerances import IMPLICIT_STEP
 
 _GROW = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 _FEW_BODIES = 24  # that are quicker to check all than to sort into cells
@@ -180,6 +181,7 @@ class World:
         header["logs"] = 1
         header["accuracy"], header["longest_step"] = 1e-13, math.inf
         header["longest_micro_step"] = 1e-4 * scales.duration
+        header["longest_implicit_step"] = IMPLICIT_STEP * scales.duration
         return cls(model, tables, header)
 
 

@@ -13,6 +13,7 @@ from .meetings_kernels import earliest_meeting
 from .pairs_kernels import collide, inside_row, kind_of, size_of
 from .tables_kernels import (
     HELD,
+    NEAR,
     NUMBER,
     OPEN,
     bodies,
@@ -52,7 +53,7 @@ def begin_event(world):
     """Forget the members and contacts of the last event."""
     w = header(world)
     w.event += 1
-    w.members_count = w.found_count = w.joined_members = 0
+    w.members_count = w.found_count = w.joined_members = w.aside_count = 0
 
 
 @kernel()
@@ -222,6 +223,42 @@ def show_place(world):
     show_members(world)
     place(world, states_now(world))
     note_places(world)
+
+
+@kernel(allocates=True)
+def set_aside(world):
+    """Put contacts found that are only near behind those that touch, which alone are looked at until
+    `take_back`."""
+    w, table, list_ = header(world), contacts(world), found(world)
+    w.aside_count = 0
+    for k in range(w.found_count):
+        c = table[list_[k]]
+        w.aside_count += c.mode == NEAR and c.gap > CONTACT_GAP * size_of(world, c.first, c.second)
+    if w.aside_count == 0:
+        return
+    rows, touching, apart = wholes(w.found_count), 0, w.found_count - w.aside_count
+    for k in range(w.found_count):
+        rows[k] = list_[k]
+    for k in range(w.found_count):
+        c = table[rows[k]]
+        if c.mode == NEAR and c.gap > CONTACT_GAP * size_of(world, c.first, c.second):
+            list_[apart] = rows[k]
+            apart += 1
+        else:
+            list_[touching] = rows[k]
+            touching += 1
+    w.found_count = touching
+    show_place(world)
+
+
+@kernel()
+def take_back(world):
+    """Look at contacts that are only near again."""
+    w = header(world)
+    if w.aside_count > 0:
+        w.found_count += w.aside_count
+        show_place(world)
+    w.aside_count = 0
 
 
 @kernel()

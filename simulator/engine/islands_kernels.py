@@ -1,6 +1,7 @@
 """The table of islands, and which members of an event hold together."""
 
 from ...compiled import kernel
+from ..tolerances import IMPLICIT_AT_ONCE, MOST_SHORT, SHORT_AGAIN
 from .tables_kernels import NUMBER, bodies, groups, header, islands, motions, reserve
 
 _ISLANDS = NUMBER["islands"]
@@ -59,3 +60,12 @@ def unite_group(world, body):
         g.look, g.root = w.looks, body
     else:
         unite(world, g.root, body)
+
+
+@kernel()
+def tell_stiff(world, island):
+    """Let an island go on by implicit steps where so many explicit ones, or pieces that impacts end, were short.
+    One body alone is followed exactly: it has few contacts."""
+    e = islands(world)[island]
+    if e.short >= MOST_SHORT and e.implicit == 0 and e.bodies > 1 and header(world).fixed_step == 0.0:
+        e.implicit, e.short = IMPLICIT_AT_ONCE, MOST_SHORT - SHORT_AGAIN

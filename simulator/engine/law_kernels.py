@@ -8,8 +8,9 @@ goes into the table of stages.
 import numpy as np
 
 from ...compiled import kernel, part
+from ...impact_laws.newton_kernels import newton_dense
 from ...impact_laws.reflection_kernels import FEASIBLE, IMMOVABLE, TOO_MANY, reflect
-from ...impact_laws.relaxation_kernels import relax_and_judge
+from ...impact_laws.relaxation_kernels import MAXIMUM_DISSIPATION, frames_of, relax_and_judge
 from ...impact_laws.sequential_lcp_kernels import RECORD_FULL as ROOM_USED
 from ...impact_laws.sequential_lcp_kernels import resolve_in_turn
 from ...impact_laws.stronge_kernels import RECORD_FULL, RESTITUTION_ENDS, resolve_contacts
@@ -21,7 +22,7 @@ from .tables_kernels import NUMBER, STAGE, contacts, found, header, reserve, sta
 
 RESOLVED, NEEDS_PYTHON = 0, -1
 MOST_STAGES = 8192
-FEW_SWEEPS = 25  # as in the class
+FEW_SWEEPS, NEWTON_AT_ONCE = 25, 300  # as in the class
 _STAGES = NUMBER["stages"]
 
 
@@ -173,23 +174,30 @@ def reflect_with_loss(world, N, u, e, scale):
 
 @part(allocates=True)
 def law_dissipation(world, i, j):
-    """`MaximumDissipation`, where few sweeps of relaxation find it. One stage: residual, sweeps."""
+    """`MaximumDissipation`, where few sweeps of relaxation find it, or Newton's method after them. One stage:
+    residual, sweeps, steps of Newton's method."""
     w = header(world)
     count, dim = w.found_count, w.dim
     u = problem_part(world, 0)
     impulse = zeros(dim * count)
     reserve(world, _STAGES, 1)
-    w.stages_count, w.stage_width = 1, 2
-    numbers = float_numbers(w.stages, 0, 2)
-    numbers[0] = numbers[1] = 0.0
+    w.stages_count, w.stage_width = 1, 3
+    numbers = float_numbers(w.stages, 0, 3)
+    numbers[0] = numbers[1] = numbers[2] = 0.0
     least = np.inf
     for k in range(count):
         least = min(least, u[dim * k])
     if least <= 0.0:
+        W, friction = problem_matrix(world), problem_part(world, 1)
         sweeps, residual = relax_and_judge(
-            problem_matrix(world), u, problem_part(world, 1), w.law_order, dim, min(FEW_SWEEPS, w.law_limit),
-            w.law_accuracy, impulse,
-        )  # fmt: skip
+            W, u, friction, w.law_order, dim, min(FEW_SWEEPS, w.law_limit), w.law_accuracy, impulse
+        )
+        if not residual <= w.law_accuracy and u.size <= NEWTON_AT_ONCE and w.law_order == MAXIMUM_DISSIPATION:
+            frames = np.empty((count, 10))
+            frames_of(W, friction, dim, frames)
+            residual, numbers[2] = newton_dense(
+                W, u, friction, frames, w.law_order, dim, w.law_accuracy, impulse, impulse, residual
+            )
         if not residual <= w.law_accuracy:
             w.stages_count = 0
             return NEEDS_PYTHON

@@ -9,13 +9,41 @@ import numpy as np
 
 from ...compiled import call, kernel
 from ..kernels import wholes
-from ..movers.ends_kernels import CAN_OPEN, FAILS, LEAVES, MICRO, NOTHING, OPENS, REACHES_LIMIT, SLIPS, STOPS
-from ..tolerances import CONTACT_GAP, LASTING, MICRO_STEP, SLOW_SLIP, STAY, STOPPED_SLIP
+from ..movers.ends_kernels import (
+    CALM,
+    CAN_OPEN,
+    FAILS,
+    LEAVES,
+    MICRO,
+    NOTHING,
+    OPENS,
+    REACHES_LIMIT,
+    SLIPS,
+    STOPS,
+)
+from ..tolerances import (
+    CONTACT_GAP,
+    LASTING,
+    MICRO_STEP,
+    SHORT_STEP,
+    SLOW_SLIP,
+    STAY,
+    STOPPED_SLIP,
+)
 from .bounces_kernels import mark_closing, note_bounces
 from .cells_kernels import change_cell, list_others, settle_in
 from .flight_kernels import bring, fly
-from .gather_kernels import begin_event, drop_open, gather, join, place_found, show_place
-from .islands_kernels import give_back_island, unite, unite_group
+from .gather_kernels import (
+    begin_event,
+    drop_open,
+    gather,
+    join,
+    place_found,
+    set_aside,
+    show_place,
+    take_back,
+)
+from .islands_kernels import give_back_island, tell_stiff, unite, unite_group
 from .kinds_kernels import slow_speed
 from .law_kernels import NEEDS_PYTHON
 from .log_kernels import (
@@ -32,7 +60,7 @@ from .log_kernels import (
     log_work,
 )
 from .meetings_kernels import earliest_meeting, look_at, plan, search
-from .pairs_kernels import collide, inside_row, pair_row, size_of
+from .pairs_kernels import collide, has_cylinder, inside_row, pair_row, size_of
 from .queue_kernels import (
     BOUND,
     CELL,
@@ -51,6 +79,7 @@ from .strike_kernels import VERDICT, apply_impulses, judge_impulses, largest_app
 from .tables_kernels import (
     BALLISTIC,
     HELD,
+    NEAR,
     NUMBER,
     OPEN,
     SLIDING,
@@ -168,8 +197,21 @@ def meet(world, i, j):
     look_at_simultaneous(world)
     gather(world)
     place_found(world)
+    count_short(world)
     w.slipped = 0
     return resolve(world)
+
+
+@kernel()
+def count_short(world):
+    """Count the pieces of bodies in contact with others that an impact ends soon."""
+    w = header(world)
+    if w.members_count < 2:
+        return
+    for k in range(w.members_count):
+        m = motions(world)[members(world)[k]]
+        if m.island >= 0:
+            m.short = m.short + 1 if w.time - m.stalled_at < SHORT_STEP * w.duration else 0
 
 
 @kernel()
@@ -205,6 +247,7 @@ def resolve(world):
     """What was gathered goes through the law where something approaches, and moves on."""
     w = header(world)
     dissolve_islands(world)
+    set_aside(world)
     w.approach = largest_approach(world)
     if w.approach > slow_speed(world):
         return take_impulses(world) if ask(world, IN_IMPACT) else ASK_LAW
@@ -223,6 +266,7 @@ def ask_again(world):
         motions(world)[members(world)[k]].kind = BALLISTIC
         log_piece(world, members(world)[k])
     show_place(world)
+    set_aside(world)
     return ask(world, IN_CONTACT)
 
 
@@ -303,12 +347,12 @@ def go_on_together(world, island):
     if ends == MICRO or ends == NOTHING:
         if ends == MICRO:
             e.since = w.time
+        tell_stiff(world, island)
         why = call(w.go_on, world, island, 0)
         e = islands(world)[island]
         if why == 0:
             body = e.body
             while body >= 0:
-                motions(world)[body].step = e.step
                 log_piece(world, body)
                 body = motions(world)[body].fellow
             body = e.body
@@ -333,6 +377,10 @@ def change_modes(world, island, ends, lasted):
     else:
         micro = max(0.25 * micro, MICRO_STEP * w.duration)
     since, step, cause = e.start, e.step, e.cause
+    short = e.short
+    if ends != CALM:
+        short = short + 1 if w.time - e.start < SHORT_STEP * w.duration else 0
+    implicit, implicit_step = e.implicit, e.implicit_step
     body = e.body
     while body >= 0:
         join(world, body)
@@ -355,6 +403,7 @@ def change_modes(world, island, ends, lasted):
     for k in range(w.members_count):
         m = motions(world)[members(world)[k]]
         m.micro_step, m.step = micro, 0.0 if ends == FAILS else step
+        m.short, m.implicit, m.implicit_step = short, implicit, implicit_step
     opens = 0
     if ends == OPENS:
         opens = 1 if call(w.hold, world, CAN_OPEN, cause) else 2
@@ -402,8 +451,25 @@ def slowest_apart(world, c):
 
 
 @kernel()
+def comes_back(world, c, speed, gap):
+    """Whether a contact of bodies that go on by implicit steps parts, or comes nearer, so slowly [m/s] that it may
+    press within them, and not by more than that."""
+    w, step = header(world), 0.0
+    if c.pair < 0 or has_cylinder(world, c.first, c.second):
+        return False
+    for body in (c.first, c.second):
+        m = motions(world)[body]
+        if bodies(world)[body].movable and m.implicit > 0:
+            step = max(step, m.implicit_step)
+    slow = w.longest_implicit_step * w.speed / w.duration
+    return step > 0.0 and -2.0 * gap <= speed * step and speed <= slow
+
+
+@kernel()
 def settle(world):
     """New motion of the members: in contact where contacts press, else in flight."""
+    touching = header(world).found_count
+    take_back(world)
     w, table, placed = header(world), contacts(world), local_placed(world)
     w.looks += 1
     for k in range(w.members_count):
@@ -414,9 +480,11 @@ def settle(world):
     closed = 0
     for k in range(w.found_count):
         c = table[found(world)[k]]
-        stays = placed[k, 15] <= slowest_apart(world, c) or c.closing != 0
+        stays = k < touching and (placed[k, 15] <= slowest_apart(world, c) or c.closing != 0)
         c.mode = HELD if stays else OPEN
-        if stays:
+        if not stays and comes_back(world, c, placed[k, 15], placed[k, 21]):
+            c.mode = NEAR
+        if c.mode != OPEN:
             closed += 1
             if bodies(world)[c.first].movable and bodies(world)[c.second].movable:
                 unite(world, c.first, c.second)

@@ -74,6 +74,9 @@ MOTION = np.dtype(
         ("bound", WHOLE),  # whether joints or forces move it where nothing touches
         ("step", FLOAT),  # of its island, to try next [s]
         ("micro_step", FLOAT),
+        ("short", WHOLE),  # explicit steps in a row that were short
+        ("implicit", WHOLE),  # implicit steps that it still makes instead
+        ("implicit_step", FLOAT),  # to try next [s]
         ("root", WHOLE),  # scratch: of the members that hold together with it
     ]
 )
@@ -171,9 +174,9 @@ CHANNELS = 6
 """Through which work is done that has no potential; the last: by the ends of bounces and of slip."""
 DEGREE = 8  # number of coefficients of an island's polynomials, by powers
 
-OPEN, SLIDING, STICKING, HELD, CARRIED = 0, 1, 2, 3, 4
+OPEN, SLIDING, STICKING, HELD, CARRIED, NEAR = 0, 1, 2, 3, 4, 5
 """Modes of a lasting contact: leaves; slides; sticks; is held closed without friction; stays closed by what others
-hold, without force."""
+hold, without force; has just parted between two implicit steps, and may press in the next."""
 
 ISLAND = np.dtype(
     [
@@ -191,6 +194,9 @@ ISLAND = np.dtype(
         ("noted", FLOAT),  # up to when its work was noted
         ("step", FLOAT),  # to try next [s]
         ("micro_step", FLOAT),
+        ("short", WHOLE),  # explicit steps in a row that were short
+        ("implicit", WHOLE),  # implicit steps that it still makes instead
+        ("implicit_step", FLOAT),  # to try next [s]
         ("work", FLOAT, (CHANNELS, DEGREE)),  # [J] that is done in its piece, by powers of the time
     ]
 )
@@ -448,6 +454,8 @@ HEADER = np.dtype(
         ("fixed_step", FLOAT),
         ("longest_step", FLOAT),
         ("longest_micro_step", FLOAT),
+        ("longest_implicit_step", FLOAT),
+        ("aside_count", WHOLE),  # contacts that are only near, behind those found
         ("joined_members", WHOLE),
         ("asked_state", WHOLE),  # address of the states that places and forces are asked about
         ("asked_time", FLOAT),

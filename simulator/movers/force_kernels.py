@@ -36,6 +36,7 @@ APART, SLIPS, STICKS = 0, 1, 2
 
 FIRM, SOFT, FIRMEST = 1e3, 10.0, 1e4  # r, times the mean stiffness of a contact
 ROUNDS, NEWTON_STEPS, HALVINGS = 200, 30, 12
+STILL = 500  # rounds that gain nothing
 ROUNDING = 1e-16
 INEXACT = 1e-5  # of the residual before a round: what Newton's method may leave in it
 
@@ -373,6 +374,7 @@ def solve_forces(s, p, joint, a, warm, tolerance):
             least += s.free[k, i] * F[k, i]
     least *= ROUNDING * ROUNDING
     made, residual = 0, natural_residual(s, u, p, ju, scratch)
+    still, smallest = 0, np.inf
     for _ in range(ROUNDS):
         for c in range(nc):
             for e in range(3):
@@ -455,6 +457,11 @@ def solve_forces(s, p, joint, a, warm, tolerance):
                     changed = max(changed, abs(p[c, 0] - lag[c]) / max(s.stiffness[c], 1e-300))
             if max(residual, changed) <= tolerance:
                 return residual, made
+            if whole:  # only rounding is left
+                still = still + 1 if residual > 0.9 * smallest else 0
+                smallest = min(smallest, residual)
+                if still >= STILL:
+                    return residual, made
             r = min(10.0 * r, FIRMEST) if whole else min(3.0 * r, FIRM)
             if not whole:
                 convex -= 1

@@ -4,43 +4,38 @@ pieces."""
 import numpy as np
 
 from ...compiled import call, kernel, part
-from ..engine.flight_kernels import begin, bring, slot_of
-from ..engine.islands_kernels import give_back_island, new_island, root_of
+from ..engine.flight_kernels import begin, bring
+from ..engine.gather_kernels import drop_with
+from ..engine.islands_kernels import give_back_island, new_island, root_of, tell_stiff
 from ..engine.log_kernels import log_jump, log_work
-from ..engine.queue_kernels import enter_island_end
 from ..engine.tables_kernels import (
     CHANNELS,
     CLOSING,
     DEGREE,
     FRICTION,
     HELD,
+    NEAR,
     OPEN,
-    SERIES,
     STILL,
     bodies,
-    coefficients,
     contacts,
     found,
     header,
     islands,
-    local_acceleration,
     local_bodies,
     local_contacts,
     local_direction,
-    local_force,
     local_mode,
     local_placed,
-    local_rate,
     local_slow,
     local_state,
-    local_turn,
     members,
     motions,
 )
-from ..kernels import TERMS, matrix
-from ..tolerances import FIRST_STEP, LEAST_STEP, MICRO_GAIN, MICRO_STEP
+from ..kernels import matrix
+from ..tolerances import FIRST_STEP, LEAST_STEP, MICRO_STEP, SHORT_STEP
 from .ends_kernels import CALM, CAN_OPEN, FAILS, LEAVES, MICRO, REACHES_LIMIT
-from .force_kernels import contact_rates
+from .implicit_kernels import make_implicit_step
 from .joint_parts_kernels import SATURATE
 from .modes_kernels import (
     CALMS,
@@ -55,8 +50,9 @@ from .modes_kernels import (
     note_levels,
     within_touch,
 )
+from .pieces_kernels import begin_pieces, cubic_piece, energy, gains, on_step, piece_work, steady_piece
 from .steps_kernels import end_of_room, make_step
-from .system_kernels import place, problem, show_island, write_forces
+from .system_kernels import place, show_island, write_forces
 
 STARTED, JAMS = 0, 1
 
@@ -130,180 +126,35 @@ def keep_modes(world, island):
         e.contacts += 1
 
 
-@kernel()
-def micro_piece(world, span, way, C):
-    """Fill C (m, 13, DEGREE) with motion of constant acceleration, by powers of the share of `span` [s]; moved on
-    the way by `way` (m, 6), world axes, smoothly."""
-    w = header(world)
-    state, turn, a = local_state(world), local_turn(world), local_acceleration(world)
-    for k in range(w.m):
-        y, R, c, d = state[k], turn[k], C[k], way[k]
-        for i in range(13):
-            for p in range(DEGREE):
-                c[i, p] = 0.0
-            c[i, 0] = y[i]
-        for i in range(3):
-            c[i, 1], c[i, 2], c[i, 3] = span * y[7 + i], 0.5 * span * span * a[k, i] + 3.0 * d[i], -2.0 * d[i]
-            c[7 + i, 1], c[7 + i, 2] = span * a[k, i] + 6.0 * d[i] / span, -6.0 * d[i] / span
-            turning = R[0, i] * d[3] + R[1, i] * d[4] + R[2, i] * d[5]
-            c[10 + i, 1] = (
-                span * (R[0, i] * a[k, 3] + R[1, i] * a[k, 4] + R[2, i] * a[k, 5]) + 6.0 * turning / span
-            )
-            c[10 + i, 2] = -6.0 * turning / span
-        for p in range(DEGREE - 1):
-            half = 0.5 * span / (p + 1)
-            s0 = s1 = s2 = s3 = 0.0
-            for q in range(3):
-                if q > p:
-                    continue
-                x, u, v = c[10, q], c[11, q], c[12, q]
-                n, b, d0, e = c[3, p - q], c[4, p - q], c[5, p - q], c[6, p - q]
-                s0 += -b * x - d0 * u - e * v
-                s1 += n * x + d0 * v - e * u
-                s2 += n * u + e * x - b * v
-                s3 += n * v + b * u - d0 * x
-            c[3, p + 1], c[4, p + 1], c[5, p + 1], c[6, p + 1] = half * s0, half * s1, half * s2, half * s3
-
-
 @kernel(allocates=True)
-def close_by_end(world, span, C, way):
-    """Fill way (m, 6) with that by which bodies on polynomials C (m, 13, DEGREE) are off at the end of their
-    `span` [s] from where contacts are closed: bounces that end leave no gap, unless what takes it away would move
-    faster than they do."""
-    w, bouncing = header(world), 0.0
-    end = matrix(w.m, 13)
+def close_by_end(world, y, span, C):
+    """Let bodies that move from states y (m, 13) on polynomials C (m, 13, DEGREE) end their `span` [s] where
+    contacts are closed: bounces that end leave no gap, unless what takes it away would move faster than they do."""
+    w, bouncing, moved = header(world), 0.0, 0.0
     for c in range(w.nc):
         o = contacts(world)[local_contacts(world)[c]]
         if o.closing:
             o.level = 0.0
             bouncing = max(bouncing, abs(local_placed(world)[c, 15]))
-    for k in range(w.m):
-        for i in range(13):
-            end[k, i] = 0.0
-            for p in range(DEGREE):
-                end[k, i] += C[k, i, p]
+    end, shifted = matrix(w.m, 13), matrix(w.m, 13)
+    on_step(C, 1.0, end)
+    on_step(C, 1.0, shifted)
     place(world, end)
-    shifted = matrix(w.m, 13)
-    for k in range(w.m):
-        for i in range(13):
-            shifted[k, i] = end[k, i]
     bring_back(world, shifted, True)
     for k in range(w.m):
-        y, z = end[k], shifted[k]
-        for i in range(3):
-            way[k, i] = z[i] - y[i]
-        p, q, r, s = z[3], z[4], z[5], z[6]
-        a, b, c, d = y[3], -y[4], -y[5], -y[6]
-        way[k, 3] = 2.0 * (p * b + q * a + r * d - s * c)
-        way[k, 4] = 2.0 * (p * c - q * d + r * a + s * b)
-        way[k, 5] = 2.0 * (p * d + q * c - r * b + s * a)
-    moved = 0.0
-    for k in range(w.m):
-        for i in range(3):
-            moved = max(
-                moved, abs(way[k, i]), abs(way[k, 3 + i]) * bodies(world)[local_bodies(world)[k]].size
-            )
-    if moved > bouncing * span:
-        place(world, end)
-        for c in range(w.nc):
-            o = contacts(world)[local_contacts(world)[c]]
-            if o.closing:
-                o.level = within_touch(world, o, local_placed(world)[c, 21])
-        for k in range(w.m):
-            for i in range(6):
-                way[k, i] = 0.0
-    place(world, local_state(world)[: w.m])
-
-
-@kernel(allocates=True)
-def micro_work(world, span, C, work):
-    """Fill work (CHANNELS, DEGREE), by powers of the share of `span` [s], with what is done over a micro-step of
-    polynomials C: what energy changes by, but for the forces, goes with what ends."""
-    w, s = header(world), problem(world)
-    placed, force = local_placed(world), local_force(world)
-    for n in range(CHANNELS):
-        for p in range(DEGREE):
-            work[n, p] = 0.0
-        work[n, 1] = span * w.power[n]
-    work[FRICTION, 1] = work[CLOSING, 1] = 0.0
-    u = matrix(w.nc, 3)
-    contact_rates(s, local_acceleration(world), u)
+        size = bodies(world)[local_bodies(world)[k]].size
+        for i in range(7):
+            moved = max(moved, abs(shifted[k, i] - end[k, i]) * (1.0 if i < 3 else 2.0 * size))
+    if moved <= bouncing * span:
+        place(world, y)
+        cubic_piece(world, y, shifted, span, C)
+        return
+    place(world, end)
     for c in range(w.nc):
-        for e in range(1, 3):
-            speed, rate = placed[c, 15 + e], u[c, e] - local_rate(world)[c, e] + placed[c, 18 + e]
-            work[FRICTION, 1] += span * force[c, e] * speed
-            work[FRICTION, 2] += 0.5 * span * span * force[c, e] * rate
-    change = work[CLOSING]
-    for k in range(w.m):
-        b, x = bodies(world)[local_bodies(world)[k]], C[k]
-        for p in range(1, DEGREE):
-            for i in range(3):
-                change[p] -= b.mass * w.gravity[i] * x[i, p]
-                for q in range(p + 1):
-                    change[p] += 0.5 * b.mass * x[7 + i, q] * x[7 + i, p - q]
-                    for j in range(3):
-                        change[p] += 0.5 * b.inertia[i, j] * x[10 + i, q] * x[10 + j, p - q]
-    change[1] -= span * w.spring_power
-    for n in range(CLOSING):
-        for p in range(DEGREE):
-            change[p] -= work[n, p]
-
-
-@kernel()
-def begin_pieces(world, island, C, work, span, share):
-    """Let the bodies of the island that is shown move on polynomials C (m, 13, DEGREE) in the share of `span` [s],
-    of which the first `share` counts, with this work (CHANNELS, DEGREE)."""
-    w = header(world)
-    e = islands(world)[island]
-    e.start, e.end, e.noted = w.time, w.time + share * span, w.time
-    e.version += 1
-    scale = 1.0
-    for p in range(DEGREE):
-        for n in range(CHANNELS):
-            e.work[n, p] = work[n, p] * scale
-        scale /= span
-    for k in range(w.m):
-        body = local_bodies(world)[k]
-        slot = slot_of(world, body)
-        m, c = motions(world)[body], coefficients(world)[slot]
-        for i in range(13):
-            for p in range(TERMS):
-                c[i, p] = 0.0
-        scale = 1.0
-        for p in range(DEGREE):
-            for i in range(13):
-                c[i, p] = C[k, i, p] * scale
-            scale /= span
-        for i in range(13):
-            m.state[i] = C[k, i, 0]
-        m.terms = DEGREE
-        bound_piece(m, c, share * span)
-        m.start = w.time
-        begin(world, body, SERIES, e.end)
-    enter_island_end(world, e.end, island)
-
-
-@kernel()
-def bound_piece(m, C, span):
-    """Note nominal acceleration, deviation from it and turning of a piece of polynomials (13, TERMS) over its
-    span."""
-    deviation = turning = turn_rate = 0.0
-    for i in range(3):
-        spin = spin_rate = change = 0.0
-        power, before = 1.0, 0.0  # span**p and span**(p - 1)
-        for p in range(DEGREE):
-            spin += abs(C[10 + i, p]) * power
-            spin_rate += p * abs(C[10 + i, p]) * before
-            if p > 1:
-                change += p * abs(C[7 + i, p]) * before
-            before = power
-            power *= span
-        deviation += change * change
-        turning += spin * spin
-        turn_rate += spin_rate * spin_rate
-        m.acceleration[i] = C[7 + i, 1]
-    m.deviation = np.sqrt(deviation)
-    m.turning = turning + np.sqrt(turn_rate)
+        o = contacts(world)[local_contacts(world)[c]]
+        if o.closing:
+            o.level = within_touch(world, o, local_placed(world)[c, 21])
+    place(world, y)
 
 
 @kernel()
@@ -331,23 +182,10 @@ def rest(world, island):
 
 
 @kernel()
-def energy(world, y):
-    """Kinetic energy and that in gravity [J] of the bodies shown, at packed states (m, 13)."""
-    w, total = header(world), 0.0
-    for k in range(w.m):
-        b, s = bodies(world)[local_bodies(world)[k]], y[k]
-        for i in range(3):
-            total += b.mass * (0.5 * s[7 + i] * s[7 + i] - w.gravity[i] * s[i])
-            for j in range(3):
-                total += 0.5 * s[10 + i] * b.inertia[i, j] * s[10 + j]
-    return total
-
-
-@kernel()
-def micro_motion(world, span, way, C, work):
-    """Fill the motion C of a micro-step, moved on the way by `way`, and the work done over it."""
-    micro_piece(world, span, way, C)
-    micro_work(world, span, C, work)
+def micro_motion(world, y, span, C, work):
+    """Fill the motion C of a micro-step from states y (m, 13), and the work done over it."""
+    steady_piece(world, y, span, C)
+    piece_work(world, span, C, work)
 
 
 @kernel()
@@ -364,17 +202,6 @@ def let_go(world, island):
     dissolve(world, island)
 
 
-@kernel()
-def gains(world, work):
-    """Whether bodies gain energy to speak of over a micro-step with this work (CHANNELS, DEGREE)."""
-    w, gained, scale = header(world), 0.0, 0.0
-    for p in range(DEGREE):
-        gained += work[CLOSING, p]
-    for k in range(w.m):
-        scale += bodies(world)[local_bodies(world)[k]].mass * w.speed * w.speed
-    return gained > MICRO_GAIN * scale
-
-
 @kernel(allocates=True)
 def start_island(world, root):
     """Let the members that hold together with `root` rest, or move in contact from now on, or fly; or it jams."""
@@ -382,13 +209,18 @@ def start_island(world, root):
     island = new_island(world)
     collect(world, root, island)
     e = islands(world)[island]
-    micro, step = MICRO_STEP * w.duration, 0.0
+    micro, e.step, e.implicit_step = MICRO_STEP * w.duration, 0.0, 0.0
+    e.short = e.implicit = 0
     body = e.body
     while body >= 0:
         m = motions(world)[body]
-        micro, step = max(micro, m.micro_step), max(step, m.step)
+        micro, e.step, e.implicit_step = (
+            max(micro, m.micro_step), max(e.step, m.step), max(e.implicit_step, m.implicit_step)
+        )  # fmt: skip
+        e.short, e.implicit = max(e.short, m.short), max(e.implicit, m.implicit)
         body = m.fellow
-    e.micro_step, e.step = micro, step
+    e.micro_step = micro
+    tell_stiff(world, island)
     closing = False
     row = e.contact
     while row >= 0:
@@ -412,14 +244,16 @@ def start_island(world, root):
         keep_closed(world, y, True, True)
         place(world, y)
     log_jump(world, energy(world, y) - before)
-    C, work, way = np.empty((w.m, 13, DEGREE)), matrix(CHANNELS, DEGREE), matrix(w.m, 6)
-    for k in range(w.m):
-        for i in range(6):
-            way[k, i] = 0.0
+    if islands(world)[island].implicit > 0 and not closing:
+        if go_on_implicitly(world, island) == 0:
+            return STARTED
+        show_island(world, island)
+        place(world, y)
+    C, work = np.empty((w.m, 13, DEGREE)), matrix(CHANNELS, DEGREE)
     sure = not closing
     comes = choose_modes(world, y, micro, w.slipped, closing, sure)
     while comes == MOVES and not closing:
-        micro_motion(world, micro, way, C, work)
+        micro_motion(world, y, micro, C, work)
         if not gains(world, work) or micro < LEAST_STEP * w.duration:
             break
         if not sure:  # what pushes changes within the step: a rim, all but flat, whose lowest point runs
@@ -439,23 +273,28 @@ def start_island(world, root):
         return STARTED
     keep_modes(world, island)
     if comes == CALMS or closing:
-        micro_motion(world, micro, way, C, work)
+        micro_motion(world, y, micro, C, work)
     if closing:
-        close_by_end(world, micro, C, way)
-        micro_motion(world, micro, way, C, work)
+        close_by_end(world, y, micro, C)
+        piece_work(world, micro, C, work)
         for p in range(DEGREE):  # friction of the bounces is theirs
             work[CLOSING, p] += work[FRICTION, p]
             work[FRICTION, p] = 0.0
+    islands(world)[island].ends = CALM if comes == CALMS else MICRO
+    begin_with_room(world, island, C, work, micro)
+    return STARTED
+
+
+@kernel(allocates=True)
+def begin_with_room(world, island, C, work, span):
+    """Begin the pieces of an island up to where a contact leaves its feature within them, or a joint reaches a
+    limit."""
     share, e = 1.0, islands(world)[island]
-    e.ends = CALM if comes == CALMS else MICRO
-    reached, which = end_of_room(
-        world, C, matrix(w.m, 13), True
-    )  # contacts may leave their feature within it
+    reached, which = end_of_room(world, C, matrix(header(world).m, 13), True)
     if 0.0 < reached < 1.0:
         share, e.ends = reached, LEAVES if which >= 0 else REACHES_LIMIT
         e.cause = local_contacts(world)[which] if which >= 0 else -1
-    begin_pieces(world, island, C, work, micro, share)
-    return STARTED
+    begin_pieces(world, island, C, work, span, share)
 
 
 @part()
@@ -478,7 +317,20 @@ def hold(world, what, row):
             settle_roots(world, root)
             if start_island(world, root) == JAMS:
                 return JAMS
+        else:
+            open_near(world, root)
     return STARTED
+
+
+@kernel()
+def open_near(world, root):
+    """Let contacts open that are only near, of members that nothing else holds together."""
+    w, table = header(world), contacts(world)
+    for c in range(w.found_count):
+        o = table[found(world)[c]]
+        body = o.first if motions(world)[o.first].mark == w.event else o.second
+        if o.mode == NEAR and root_of(world, body) == root:
+            o.mode = OPEN
 
 
 @kernel()
@@ -502,12 +354,16 @@ def go_on(world, island, j):
         body = motions(world)[body].fellow
     show_island(world, island)
     e = islands(world)[island]
-    longest = min(w.longest_step, e.step if e.step > 0.0 else FIRST_STEP * w.duration)
-    if w.fixed_step > 0.0:
-        longest = w.fixed_step
     if w.ng > 0 and w.forces != 0:
         w.asked_time, w.asked_state = w.time, local_state(world).ctypes.data
         call(w.forces, world, SATURATE, 0)
+    if e.implicit > 0:
+        why = go_on_implicitly(world, island)
+        drop_opened(world)
+        return why
+    longest = min(w.longest_step, e.step if e.step > 0.0 else FIRST_STEP * w.duration)
+    if w.fixed_step > 0.0:
+        longest = w.fixed_step
     C, work = np.empty((w.m, 13, DEGREE)), matrix(CHANNELS, DEGREE)
     span, share, what, which, following = make_step(world, longest, C, work)
     e = islands(world)[island]
@@ -517,8 +373,38 @@ def go_on(world, island, j):
         return 1
     keep_modes(world, island)
     write_forces(world)
+    e.short = e.short + 1 if share * span < SHORT_STEP * w.duration else 0
     if span == 0.0 or share == 0.0:
         islands(world)[island].end = w.time
         return 2
     begin_pieces(world, island, C, work, span, share)
     return 0
+
+
+@kernel(allocates=True)
+def go_on_implicitly(world, island):
+    """The next implicit step of the island that is shown; 1 where none can be made."""
+    w, e = header(world), islands(world)[island]
+    C, work = np.empty((w.m, 13, DEGREE)), matrix(CHANNELS, DEGREE)
+    longest = min(w.longest_implicit_step, w.longest_step)
+    if e.implicit_step > 0.0:
+        longest = min(longest, e.implicit_step)
+    span, following, calm = make_implicit_step(world, longest, C, work)
+    e = islands(world)[island]
+    e.implicit_step = following
+    if span == 0.0:
+        e.implicit = e.short = 0
+        return 1
+    keep_modes(world, island)
+    e.implicit = 0 if calm or e.contacts == 0 else e.implicit - 1
+    e.ends = CALM if e.implicit == 0 else MICRO
+    begin_with_room(world, island, C, work, span)
+    return 0
+
+
+@kernel()
+def drop_opened(world):
+    """Drop the contacts of the island that is open which have opened."""
+    for c in range(header(world).nc):
+        if local_mode(world)[c] == OPEN:
+            drop_with(world, local_contacts(world)[c])

@@ -14,6 +14,7 @@ from ..engine.pairs_kernels import has_cylinder, size_of
 from ..engine.tables_kernels import (
     CARRIED,
     HELD,
+    NEAR,
     OPEN,
     SLIDING,
     STICKING,
@@ -59,6 +60,7 @@ from ..tolerances import (
     SURE_SLIP,
 )
 from .force_kernels import contact_rates, solve_forces, solve_mode
+from .sweeps_kernels import sweep_forces
 from .system_kernels import free_accelerations, place, problem, read_forces
 
 NO_FORCES, NOTHING_PRESSES, MOVES, RESTS, CALMS = 0, 1, 2, 3, 4
@@ -106,6 +108,12 @@ def note_levels(world):
 
 
 @kernel(forceinline=True)
+def is_closed(mode):
+    """Whether a contact in a mode keeps its gap."""
+    return mode != OPEN and mode != NEAR
+
+
+@kernel(forceinline=True)
 def off_level(world, c):
     """How far the gap of a contact that is shown is from the one at which it is kept [m]."""
     return local_placed(world)[c, 21] - contacts(world)[local_contacts(world)[c]].level
@@ -121,7 +129,9 @@ def keep_closed(world, state, speeds, firmly):
     free, turn = local_free(world), local_turn(world)
     held, p, joint, a = wholes(w.nc), matrix(w.nc, 3), vector(w.nj), matrix(w.m, 6)
     for c in range(w.nc):
-        held[c] = OPEN if mode[c] == OPEN else (STICKING if firmly and mode[c] == STICKING else HELD)
+        held[c] = HELD if is_closed(mode[c]) else OPEN
+        if firmly and mode[c] == STICKING:
+            held[c] = STICKING
         for e in range(3):
             rate[c, e] = placed[c, 15 + e] if speeds else (off_level(world, c) if e == 0 else 0.0)
             p[c, e] = 0.0
@@ -169,7 +179,7 @@ def bring_back(world, state, firmly):
         place(world, state)
         for c in range(w.nc):
             o = contacts(world)[local_contacts(world)[c]]
-            if local_mode(world)[c] != OPEN and abs(off_level(world, c)) > DRIFT * w.length:
+            if is_closed(local_mode(world)[c]) and abs(off_level(world, c)) > DRIFT * w.length:
                 o.level = within_touch(world, o, local_placed(world)[c, 21])
 
 
@@ -178,7 +188,7 @@ def worst_off(world):
     """How far what is held closed is from its level at most [m]."""
     w, worst = header(world), 0.0
     for c in range(w.nc):
-        if local_mode(world)[c] != OPEN:
+        if is_closed(local_mode(world)[c]):
             worst = max(worst, abs(off_level(world, c)))
     for c in range(w.nj):
         worst = max(worst, abs(joint_value(world)[c]))
@@ -261,8 +271,9 @@ def choose_modes(world, state, span, slipped, closing, sure):
             force[c, 0] = force[c, 1] = force[c, 2] = 0.0
         for c in range(w.nj):
             joint_force(world)[c] = 0.0
+        sweep_forces(s, force[: w.nc], joint_force(world)[: w.nj], FORCE_ACCURACY * pull)
         residual, _ = solve_forces(
-            s, force[: w.nc], joint_force(world)[: w.nj], a[: w.m], False, FORCE_ACCURACY * pull
+            s, force[: w.nc], joint_force(world)[: w.nj], a[: w.m], True, FORCE_ACCURACY * pull
         )
     if not residual <= FORCES_FOUND * pull:
         return NO_FORCES

@@ -53,6 +53,7 @@ from .features_kernels import room_of
 from .force_kernels import contact_rates, solve_mode
 from .joint_parts_kernels import MARGIN, ROOM
 from .modes_kernels import bring_back, fastest, keep_closed, worst_off
+from .pieces_kernels import on_step
 from .system_kernels import fill_derivative, free_accelerations, note_places, place, problem, read_forces
 from .tableau_kernels import DENSE, DENSE_STAGES, FIFTH, SHARE, STAGES, STEP, THIRD
 
@@ -179,17 +180,6 @@ def fill_powers(begin, end, rates, h, c):
     c[5] = F[4] + 3.0 * F[5] - 3.0 * F[6]
     c[6] = -F[5] + 3.0 * F[6]
     c[7] = -F[6]
-
-
-@kernel()
-def on_step(C, x, out):
-    """Fill out (m, 13) with the states at a share x of a step."""
-    for k in range(C.shape[0]):
-        for i in range(13):
-            value = C[k, i, DEGREE - 1]
-            for p in range(DEGREE - 2, -1, -1):
-                value = value * x + C[k, i, p]
-            out[k, i] = value
 
 
 @kernel()

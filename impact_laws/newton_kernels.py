@@ -1,0 +1,139 @@
+"""Newton's method, compiled, on the one-contact solutions of a dense problem: what sweeps of relaxation leave."""
+
+import numpy as np
+
+from ..compiled import kernel
+from .relaxation_kernels import residual_dense, solution_slopes, within_cones
+from .tolerances import NEWTON_SHIFTS, RELAXATION_GAIN
+
+NEWTON_STEPS, HALVINGS = 20, 9
+
+
+@kernel()
+def eliminate(A, b, n):
+    """Solve A x = b, of n unknowns, by elimination with exchanges of rows, in place: b becomes x. False where A is
+    singular."""
+    for k in range(n):
+        p = k
+        for i in range(k + 1, n):
+            if abs(A[i, k]) > abs(A[p, k]):
+                p = i
+        if not abs(A[p, k]) > 0.0:
+            return False
+        if p != k:
+            for j in range(k, n):
+                A[k, j], A[p, j] = A[p, j], A[k, j]
+            b[k], b[p] = b[p], b[k]
+        inverse = 1.0 / A[k, k]
+        for i in range(k + 1, n):
+            factor = A[i, k] * inverse
+            if factor != 0.0:
+                for j in range(k + 1, n):
+                    A[i, j] -= factor * A[k, j]
+                b[i] -= factor * b[k]
+    for k in range(n - 1, -1, -1):
+        total = b[k]
+        for j in range(k + 1, n):
+            total -= A[k, j] * b[j]
+        b[k] = total / A[k, k]
+    return True
+
+
+@kernel(allocates=True)
+def newton_matrix(W, slopes, gap, rows, m, dim, matrix, right):
+    """Fill matrix (m, m) with I + slopes (W less its own blocks), and right (m,), over the m unknowns `rows`
+    of contacts that a slope lets move; the others take their gap (n,)."""
+    n = gap.size
+    line = np.empty(n)
+    for a in range(m):
+        row = rows[a]
+        c, r = row // dim, row % dim
+        for j in range(n):
+            total = 0.0
+            for s in range(dim):
+                total += slopes[c, r, s] * W[dim * c + s, j]
+            line[j] = total
+        for s in range(dim):
+            line[dim * c + s] = 0.0
+        right[a] = gap[row]
+        for j in range(n):
+            right[a] -= line[j] * gap[j]
+        for b in range(m):
+            right[a] += line[rows[b]] * gap[rows[b]]
+            matrix[a, b] = line[rows[b]] + (1.0 if a == b else 0.0)
+
+
+@kernel(allocates=True)
+def newton_dense(W, q, friction, frames, rule, dim, tolerance, begin, impulse, residual):
+    """Newton steps on x - S(x) from impulses `begin` (n,), S the one-contact solutions, with slopes of S by
+    differences; impulse (n,), of this residual, becomes the best met. Returns (its residual, steps made)."""
+    n, count = q.size, friction.size
+    slopes = np.empty((count, dim, dim))
+    x = np.empty(n)
+    for i in range(n):
+        x[i] = begin[i]
+    u = np.empty(n)
+    target = np.empty(n)
+    gap = np.empty(n)
+    step = np.empty(n)
+    trial = np.empty(n)
+    right = np.empty(n)
+    rows = np.empty(n, np.int64)
+    matrix = np.empty((n, n))
+    factors = np.empty((n, n))
+    here = residual_dense(W, q, friction, frames, rule, dim, x, u, target)
+    first, made = here, 0
+    for _ in range(NEWTON_STEPS):
+        for i in range(n):
+            gap[i] = target[i] - x[i]
+        solution_slopes(W, u, friction, frames, rule, dim, x, slopes)
+        m = 0
+        for c in range(count):
+            moves = False
+            for r in range(dim):
+                for s in range(dim):
+                    moves = moves or slopes[c, r, s] != 0.0
+            if moves:
+                for r in range(dim):
+                    rows[m] = dim * c + r
+                    m += 1
+        newton_matrix(W, slopes, gap, rows, m, dim, matrix, right)
+        made += 1
+        found = np.inf
+        for shift in NEWTON_SHIFTS:
+            for a in range(m):
+                step[a] = right[a]
+                for b in range(m):
+                    factors[a, b] = matrix[a, b] + (shift if a == b else 0.0)
+            if not eliminate(factors, step, m):
+                continue
+            size = 1.0
+            for _ in range(HALVINGS):
+                for i in range(n):
+                    trial[i] = x[i] + size * gap[i]
+                for a in range(m):
+                    trial[rows[a]] = x[rows[a]] + size * step[a]
+                sound = True
+                for i in range(n):
+                    sound = sound and abs(trial[i]) < np.inf
+                if sound:
+                    within_cones(trial, friction, dim)
+                    found = residual_dense(W, q, friction, frames, rule, dim, trial, u, target)
+                    if found < here:
+                        break
+                size *= 0.5
+            if found < here:
+                break
+        if not found < here:
+            break
+        gained = found / here
+        here = found
+        for i in range(n):
+            x[i] = trial[i]
+        if here < residual:
+            residual = here
+            for i in range(n):
+                impulse[i] = x[i]
+        if residual <= tolerance or (gained > 0.9 and here > RELAXATION_GAIN * first):
+            break
+    return residual, made

@@ -1,0 +1,231 @@
+"""Pieces of motion of an island: polynomials of its bodies' states, the work done over them, their begin."""
+
+import numpy as np
+
+from ...compiled import kernel
+from ..engine.flight_kernels import begin, slot_of
+from ..engine.queue_kernels import enter_island_end
+from ..engine.tables_kernels import (
+    CHANNELS,
+    CLOSING,
+    DEGREE,
+    FRICTION,
+    SERIES,
+    bodies,
+    coefficients,
+    header,
+    islands,
+    local_acceleration,
+    local_bodies,
+    local_force,
+    local_placed,
+    local_rate,
+    local_turn,
+    motions,
+)
+from ..kernels import TERMS, matrix
+from ..tolerances import MICRO_GAIN
+from .force_kernels import contact_rates
+from .system_kernels import problem
+
+
+@kernel()
+def turn_powers(c, span):
+    """Fill the quaternion's powers of a body's polynomials c (13, DEGREE) from its first and those of the spin,
+    which is quadratic."""
+    for p in range(DEGREE - 1):
+        half = 0.5 * span / (p + 1)
+        s0 = s1 = s2 = s3 = 0.0
+        for q in range(3):
+            if q > p:
+                continue
+            x, u, v = c[10, q], c[11, q], c[12, q]
+            n, b, d, e = c[3, p - q], c[4, p - q], c[5, p - q], c[6, p - q]
+            s0 += -b * x - d * u - e * v
+            s1 += n * x + d * v - e * u
+            s2 += n * u + e * x - b * v
+            s3 += n * v + b * u - d * x
+        c[3, p + 1], c[4, p + 1], c[5, p + 1], c[6, p + 1] = half * s0, half * s1, half * s2, half * s3
+
+
+@kernel()
+def steady_piece(world, y, span, C):
+    """Fill C (m, 13, DEGREE) with motion from states y (m, 13) under the local accelerations, which stay, by powers
+    of the share of `span` [s]; the island is placed at y."""
+    turn, a = local_turn(world), local_acceleration(world)
+    for k in range(header(world).m):
+        R, b, c = turn[k], a[k], C[k]
+        for i in range(13):
+            c[i, 0] = y[k, i]
+            for p in range(1, DEGREE):
+                c[i, p] = 0.0
+        for i in range(3):
+            c[i, 1], c[i, 2] = span * y[k, 7 + i], 0.5 * span * span * b[i]
+            c[7 + i, 1] = span * b[i]
+            c[10 + i, 1] = span * (R[0, i] * b[3] + R[1, i] * b[4] + R[2, i] * b[5])
+        turn_powers(c, span)
+
+
+@kernel()
+def cubic_piece(world, y, end, span, C):
+    """Fill C (m, 13, DEGREE) with motion from states y to `end` (each (m, 13)) by powers of the share of `span`:
+    the cubic that has places and velocities of both ends; the island is placed at y, and its local accelerations
+    become the mean ones."""
+    turn, a = local_turn(world), local_acceleration(world)
+    for k in range(header(world).m):
+        R, b, y0, y1, c = turn[k], a[k], y[k], end[k], C[k]
+        for i in range(13):
+            for p in range(DEGREE):
+                c[i, p] = 0.0
+            c[i, 0] = y0[i]
+        for i in range(3):
+            b[i] = (y1[7 + i] - y0[7 + i]) / span
+            b[3 + i] = 0.0
+            for j in range(3):
+                b[3 + i] += R[i, j] * (y1[10 + j] - y0[10 + j]) / span
+            off = y1[i] - y0[i] - 0.5 * span * (y0[7 + i] + y1[7 + i])
+            c[i, 1], c[i, 2], c[i, 3] = span * y0[7 + i], 0.5 * span * span * b[i] + 3.0 * off, -2.0 * off
+            c[7 + i, 1], c[7 + i, 2] = span * b[i] + 6.0 * off / span, -6.0 * off / span
+            c[10 + i, 1] = y1[10 + i] - y0[10 + i]
+        turn_powers(c, span)
+        for _ in range(2):  # so that it arrives at the attitude wanted too
+            e = c[3, DEGREE - 1]
+            x, u, v = c[4, DEGREE - 1], c[5, DEGREE - 1], c[6, DEGREE - 1]
+            for p in range(DEGREE - 2, -1, -1):
+                e, x, u, v = e + c[3, p], x + c[4, p], u + c[5, p], v + c[6, p]
+            # twice the vector of conj(reached) wanted: in the axes of the body at the end
+            dx = 2.0 * (e * y1[4] - x * y1[3] - u * y1[6] + v * y1[5])
+            dy = 2.0 * (e * y1[5] + x * y1[6] - u * y1[3] - v * y1[4])
+            dz = 2.0 * (e * y1[6] - x * y1[5] + u * y1[4] - v * y1[3])
+            for i in range(3):
+                more = 6.0 * (dx if i == 0 else (dy if i == 1 else dz)) / span
+                c[10 + i, 1] += more
+                c[10 + i, 2] -= more
+            turn_powers(c, span)
+
+
+@kernel()
+def on_step(C, x, out):
+    """Fill out (m, 13) with the states at a share x of a step."""
+    for k in range(C.shape[0]):
+        for i in range(13):
+            value = C[k, i, DEGREE - 1]
+            for p in range(DEGREE - 2, -1, -1):
+                value = value * x + C[k, i, p]
+            out[k, i] = value
+
+
+@kernel(allocates=True)
+def piece_work(world, span, C, work):
+    """Fill work (CHANNELS, DEGREE), by powers of the share of `span` [s], with what is done over a step of
+    polynomials C: what energy changes by, but for the forces, goes with what ends."""
+    w, s = header(world), problem(world)
+    placed, force = local_placed(world), local_force(world)
+    for n in range(CHANNELS):
+        for p in range(DEGREE):
+            work[n, p] = 0.0
+        work[n, 1] = span * w.power[n]
+    work[FRICTION, 1] = work[CLOSING, 1] = 0.0
+    u = matrix(w.nc, 3)
+    contact_rates(s, local_acceleration(world), u)
+    for c in range(w.nc):
+        for e in range(1, 3):
+            speed, rate = placed[c, 15 + e], u[c, e] - local_rate(world)[c, e] + placed[c, 18 + e]
+            work[FRICTION, 1] += span * force[c, e] * speed
+            work[FRICTION, 2] += 0.5 * span * span * force[c, e] * rate
+    change = work[CLOSING]
+    for k in range(w.m):
+        b, x = bodies(world)[local_bodies(world)[k]], C[k]
+        for p in range(1, DEGREE):
+            for i in range(3):
+                change[p] -= b.mass * w.gravity[i] * x[i, p]
+                for q in range(p + 1):
+                    change[p] += 0.5 * b.mass * x[7 + i, q] * x[7 + i, p - q]
+                    for j in range(3):
+                        change[p] += 0.5 * b.inertia[i, j] * x[10 + i, q] * x[10 + j, p - q]
+    change[1] -= span * w.spring_power
+    for n in range(CLOSING):
+        for p in range(DEGREE):
+            change[p] -= work[n, p]
+
+
+@kernel()
+def gains(world, work):
+    """Whether bodies gain energy to speak of over a micro-step with this work (CHANNELS, DEGREE)."""
+    w, gained, scale = header(world), 0.0, 0.0
+    for p in range(DEGREE):
+        gained += work[CLOSING, p]
+    for k in range(w.m):
+        scale += bodies(world)[local_bodies(world)[k]].mass * w.speed * w.speed
+    return gained > MICRO_GAIN * scale
+
+
+@kernel()
+def energy(world, y):
+    """Kinetic energy and that in gravity [J] of the bodies shown, at packed states (m, 13)."""
+    w, total = header(world), 0.0
+    for k in range(w.m):
+        b, s = bodies(world)[local_bodies(world)[k]], y[k]
+        for i in range(3):
+            total += b.mass * (0.5 * s[7 + i] * s[7 + i] - w.gravity[i] * s[i])
+            for j in range(3):
+                total += 0.5 * s[10 + i] * b.inertia[i, j] * s[10 + j]
+    return total
+
+
+@kernel()
+def begin_pieces(world, island, C, work, span, share):
+    """Let the bodies of the island that is shown move on polynomials C (m, 13, DEGREE) in the share of `span` [s],
+    of which the first `share` counts, with this work (CHANNELS, DEGREE)."""
+    w = header(world)
+    e = islands(world)[island]
+    e.start, e.end, e.noted = w.time, w.time + share * span, w.time
+    e.version += 1
+    scale = 1.0
+    for p in range(DEGREE):
+        for n in range(CHANNELS):
+            e.work[n, p] = work[n, p] * scale
+        scale /= span
+    for k in range(w.m):
+        body = local_bodies(world)[k]
+        slot = slot_of(world, body)
+        m, c = motions(world)[body], coefficients(world)[slot]
+        m.step, m.short, m.implicit, m.implicit_step = e.step, e.short, e.implicit, e.implicit_step
+        for i in range(13):
+            for p in range(TERMS):
+                c[i, p] = 0.0
+        scale = 1.0
+        for p in range(DEGREE):
+            for i in range(13):
+                c[i, p] = C[k, i, p] * scale
+            scale /= span
+        for i in range(13):
+            m.state[i] = C[k, i, 0]
+        m.terms = DEGREE
+        bound_piece(m, c, share * span)
+        m.start = w.time
+        begin(world, body, SERIES, e.end)
+    enter_island_end(world, e.end, island)
+
+
+@kernel()
+def bound_piece(m, C, span):
+    """Note nominal acceleration, deviation from it and turning of a piece of polynomials (13, TERMS) over its
+    span."""
+    deviation = turning = turn_rate = 0.0
+    for i in range(3):
+        spin = spin_rate = change = 0.0
+        power, before = 1.0, 0.0  # span**p and span**(p - 1)
+        for p in range(DEGREE):
+            spin += abs(C[10 + i, p]) * power
+            spin_rate += p * abs(C[10 + i, p]) * before
+            if p > 1:
+                change += p * abs(C[7 + i, p]) * before
+            before = power
+            power *= span
+        deviation += change * change
+        turning += spin * spin
+        turn_rate += spin_rate * spin_rate
+        m.acceleration[i] = C[7 + i, 1]
+    m.deviation = np.sqrt(deviation)
+    m.turning = turning + np.sqrt(turn_rate)

@@ -1,0 +1,109 @@
+"""Sweeps of block Gauss-Seidel for the force problem: cheap, and soon near its solution.
+
+A sweep over the contacts costs a tenth of a factorisation. Newton's method, which ends where sweeps would go on for
+thousands, needs 5 to 10 factorisations after them instead of 25 to 35 from the forces of the step before.
+"""
+
+import numpy as np
+
+from ...compiled import kernel
+from ..kernels import matrix, vector3, zeros
+from .force_kernels import add_forces, take_blocks
+
+SWEEPS = 100
+
+
+@kernel(allocates=True)
+def sweep_forces(s, p, joint, tolerance):
+    """Bring forces p (nc, 3) and joint (nj,) nearer to the solution of a problem, until they change by less than
+    `tolerance` [of u] in a sweep."""
+    m, nc, nj = s.mass.shape[0], s.ends.shape[0], s.joint_ends.shape[0]
+    response, own = np.empty((nc, 2, 3, 6)), np.empty((nc, 3, 3))  # W J^T, J W J^T of each contact
+    joint_response, joint_own = np.empty((nj, 2, 6)), zeros(nj)
+    for c in range(nc):
+        for e in range(3):
+            for f in range(3):
+                own[c, e, f] = 0.0
+        for side in range(2):
+            k = s.ends[c, side]
+            if k < 0:
+                continue
+            for e in range(3):
+                take_blocks(s.mobility[k], s.jacobian[c, side, e], response[c, side, e])
+                for f in range(3):
+                    for i in range(6):
+                        own[c, e, f] += s.jacobian[c, side, f, i] * response[c, side, e, i]
+    for c in range(nj):
+        for side in range(2):
+            k = s.joint_ends[c, side]
+            if k >= 0:
+                take_blocks(s.mobility[k], s.joint_jacobian[c, side], joint_response[c, side])
+                for i in range(6):
+                    joint_own[c] += s.joint_jacobian[c, side, i] * joint_response[c, side, i]
+    a, F, u = matrix(m, 6), matrix(m, 6), vector3()
+    for k in range(m):
+        for i in range(6):
+            F[k, i] = 0.0
+    add_forces(s, p, joint, 1.0, F)
+    for k in range(m):
+        take_blocks(s.mobility[k], F[k], a[k])
+        for i in range(6):
+            a[k, i] += s.free[k, i]
+    for _ in range(SWEEPS):
+        change = 0.0
+        for c in range(nc):
+            change = max(change, sweep_contact(s, c, response[c], own[c], p[c], a, u))
+        for c in range(nj):
+            if joint_own[c] == 0.0:
+                continue
+            rate = s.joint_rate[c]
+            for side in range(2):
+                k = s.joint_ends[c, side]
+                if k >= 0:
+                    for i in range(6):
+                        rate += s.joint_jacobian[c, side, i] * a[k, i]
+            joint[c] -= rate / joint_own[c]
+            for side in range(2):
+                k = s.joint_ends[c, side]
+                if k >= 0:
+                    for i in range(6):
+                        a[k, i] -= joint_response[c, side, i] * rate / joint_own[c]
+            change = max(change, abs(rate))
+        if change <= tolerance:
+            return
+
+
+@kernel()
+def sweep_contact(s, c, response, own, p, a, u):
+    """Change the force p (3,) of a contact to what its rates u (3,) ask for, its normal part first, and the
+    accelerations a (m, 6) with it; by how much, in rates."""
+    for e in range(3):
+        u[e] = s.rate[c, e]
+        for side in range(2):
+            k = s.ends[c, side]
+            if k >= 0:
+                J, b = s.jacobian[c, side, e], a[k]
+                u[e] += J[0] * b[0] + J[1] * b[1] + J[2] * b[2] + J[3] * b[3] + J[4] * b[4] + J[5] * b[5]
+    if own[0, 0] == 0.0:
+        return 0.0
+    n, mu = max(0.0, p[0] - u[0] / own[0, 0]), s.friction[c]
+    by_n = n - p[0]
+    x, y = p[1], p[2]
+    stiff = own[1, 1] + own[2, 2]
+    if s.slider[c]:
+        x, y = -mu * n * s.direction[c, 0], -mu * n * s.direction[c, 1]
+    elif stiff > 0.0:
+        x -= 2.0 * (u[1] + own[0, 1] * by_n) / stiff
+        y -= 2.0 * (u[2] + own[0, 2] * by_n) / stiff
+        drag = np.sqrt(x * x + y * y)
+        if drag > mu * n:
+            x, y = x * mu * n / drag, y * mu * n / drag
+    by_x, by_y = x - p[1], y - p[2]
+    p[0], p[1], p[2] = n, x, y
+    for side in range(2):
+        k = s.ends[c, side]
+        if k >= 0:
+            b, R = a[k], response[side]
+            for i in range(6):
+                b[i] += R[0, i] * by_n + R[1, i] * by_x + R[2, i] * by_y
+    return max(abs(by_n) * own[0, 0], max(abs(by_x), abs(by_y)) * 0.5 * stiff)
