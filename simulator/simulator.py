@@ -463,6 +463,8 @@ class Simulator:
         header["accuracy"], header["fixed_step"] = integrator.accuracy, integrator.fixed_step or 0.0
         if integrator.largest_step is not None:
             header["longest_step"] = integrator.largest_step
+        if integrator.implicit_step is not None:
+            header["longest_implicit_step"] = integrator.implicit_step
         if earlier is None:
             equip(world, self.law)
         else:

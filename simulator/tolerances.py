@@ -145,6 +145,9 @@ velocities differ over it. Larger: shows. Smaller: more steps at stops and start
 IMPLICIT_FORCES = 1e-9
 """[of the largest acceleration, or velocity over the step] What forces of implicit steps are solved to."""
 
+IMPLICIT_OVERLAP = 2e-10
+"""[of the length of the scene] Overlap within an implicit step for which it is made again, shorter."""
+
 NEAR_WAY = 2.0
 """[of what the largest acceleration moves a body by over a step, twice] Contacts that part by less may press again.
 Smaller: contacts that chatter are an impact each step. Larger: rows that never press."""

@@ -78,7 +78,7 @@ def place_at(world, body, time, out):
     """Fill out (6,) with position and velocity of a body at `time` [s]."""
     m = motions(world)[body]
     tau = time - m.start
-    if m.kind == SERIES:
+    if m.kind >= SERIES:
         C = coefficients(world)[m.slot]
         terms = m.terms if m.island >= 0 else FLIGHT_TERMS
         for i in range(3):

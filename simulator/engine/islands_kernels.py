@@ -2,7 +2,9 @@
 
 from ...compiled import kernel
 from ..tolerances import IMPLICIT_AT_ONCE, MOST_SHORT, SHORT_AGAIN
-from .tables_kernels import NUMBER, bodies, groups, header, islands, motions, reserve
+from .contacts_kernels import LIMIT
+from .pairs_kernels import may_be_near
+from .tables_kernels import NUMBER, bodies, contacts, groups, header, islands, motions, reserve
 
 _ISLANDS = NUMBER["islands"]
 
@@ -64,8 +66,22 @@ def unite_group(world, body):
 
 @kernel()
 def tell_stiff(world, island):
-    """Let an island go on by implicit steps where so many explicit ones, or pieces that impacts end, were short.
-    One body alone is followed exactly: it has few contacts."""
-    e = islands(world)[island]
-    if e.short >= MOST_SHORT and e.implicit == 0 and e.bodies > 1 and header(world).fixed_step == 0.0:
+    """Let an island go on by implicit steps where so many explicit ones, or pieces that impacts end, were short;
+    and no longer where it has contacts that cannot.
+
+    One body alone is followed exactly: it has few contacts. So are bodies whose contacts, where they part and touch
+    again, would be an impact each step.
+    """
+    w, e = header(world), islands(world)[island]
+    if e.implicit == 0 and (e.short < MOST_SHORT or w.longest_implicit_step == 0.0 or w.fixed_step > 0.0):
+        return
+    may = e.bodies > 1
+    row = e.contact
+    while row >= 0:
+        c = contacts(world)[row]
+        may = may and c.pair >= 0 and c.feature[0] != LIMIT and may_be_near(world, c.first, c.second)
+        row = c.fellow
+    if not may:
+        e.implicit = 0
+    elif e.implicit == 0:
         e.implicit, e.short = IMPLICIT_AT_ONCE, MOST_SHORT - SHORT_AGAIN

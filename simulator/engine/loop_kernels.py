@@ -60,7 +60,7 @@ from .log_kernels import (
     log_work,
 )
 from .meetings_kernels import earliest_meeting, look_at, plan, search
-from .pairs_kernels import collide, has_cylinder, inside_row, pair_row, size_of
+from .pairs_kernels import collide, inside_row, may_be_near, pair_row, size_of
 from .queue_kernels import (
     BOUND,
     CELL,
@@ -455,7 +455,7 @@ def comes_back(world, c, speed, gap):
     """Whether a contact of bodies that go on by implicit steps parts, or comes nearer, so slowly [m/s] that it may
     press within them, and not by more than that."""
     w, step = header(world), 0.0
-    if c.pair < 0 or has_cylinder(world, c.first, c.second):
+    if c.pair < 0 or not may_be_near(world, c.first, c.second):
         return False
     for body in (c.first, c.second):
         m = motions(world)[body]

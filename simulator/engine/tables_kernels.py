@@ -46,9 +46,8 @@ BODY = np.dtype(
 )
 """What a scene says of a body, and never changes."""
 
-STILL, BALLISTIC, SERIES = 0, 1, 2
-"""Kinds of motion: at rest; flight of a ball; polynomials in time; polynomials in a parameter from 0 to 1, of which
-time is one too."""
+STILL, BALLISTIC, SERIES, IMPLICIT = 0, 1, 2, 3
+"""Kinds of motion: at rest; flight of a ball; polynomials in time; the same, of an implicit step."""
 
 MOTION = np.dtype(
     [

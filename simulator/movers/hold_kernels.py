@@ -14,8 +14,10 @@ from ..engine.tables_kernels import (
     DEGREE,
     FRICTION,
     HELD,
+    IMPLICIT,
     NEAR,
     OPEN,
+    SERIES,
     STILL,
     bodies,
     contacts,
@@ -281,12 +283,12 @@ def start_island(world, root):
             work[CLOSING, p] += work[FRICTION, p]
             work[FRICTION, p] = 0.0
     islands(world)[island].ends = CALM if comes == CALMS else MICRO
-    begin_with_room(world, island, C, work, micro)
+    begin_with_room(world, island, C, work, micro, SERIES)
     return STARTED
 
 
 @kernel(allocates=True)
-def begin_with_room(world, island, C, work, span):
+def begin_with_room(world, island, C, work, span, kind):
     """Begin the pieces of an island up to where a contact leaves its feature within them, or a joint reaches a
     limit."""
     share, e = 1.0, islands(world)[island]
@@ -294,7 +296,7 @@ def begin_with_room(world, island, C, work, span):
     if 0.0 < reached < 1.0:
         share, e.ends = reached, LEAVES if which >= 0 else REACHES_LIMIT
         e.cause = local_contacts(world)[which] if which >= 0 else -1
-    begin_pieces(world, island, C, work, span, share)
+    begin_pieces(world, island, C, work, span, share, kind)
 
 
 @part()
@@ -377,7 +379,7 @@ def go_on(world, island, j):
     if span == 0.0 or share == 0.0:
         islands(world)[island].end = w.time
         return 2
-    begin_pieces(world, island, C, work, span, share)
+    begin_pieces(world, island, C, work, span, share, SERIES)
     return 0
 
 
@@ -398,7 +400,7 @@ def go_on_implicitly(world, island):
     keep_modes(world, island)
     e.implicit = 0 if calm or e.contacts == 0 else e.implicit - 1
     e.ends = CALM if e.implicit == 0 else MICRO
-    begin_with_room(world, island, C, work, span)
+    begin_with_room(world, island, C, work, span, IMPLICIT)
     return 0
 
 

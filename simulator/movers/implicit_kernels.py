@@ -17,8 +17,11 @@ import numpy as np
 
 from ...compiled import kernel
 from ..engine.contacts_kernels import LIMIT
-from ..engine.pairs_kernels import has_cylinder, size_of
+from ..engine.pairs_kernels import may_be_near, size_of
 from ..engine.tables_kernels import (
+    CLOSING,
+    DEGREE,
+    FRICTION,
     HELD,
     NEAR,
     OPEN,
@@ -48,17 +51,18 @@ from ..tolerances import (
     FORCES_FOUND,
     IMPLICIT_ERROR,
     IMPLICIT_FORCES,
+    IMPLICIT_OVERLAP,
     MODE_RATE,
     NEAR_WAY,
     REST,
 )
 from .force_kernels import contact_rates, solve_forces
-from .modes_kernels import bring_back, fastest, keep_closed, largest_force, note_levels, pull_of
+from .modes_kernels import bring_back, fastest, keep_closed, largest_force, note_levels, pull_of, within_touch
 from .pieces_kernels import cubic_piece, on_step, piece_work, steady_piece
 from .sweeps_kernels import sweep_forces
 from .system_kernels import free_accelerations, note_places, place, problem, read_forces, write_forces
 
-_ATTEMPTS = 40
+_ATTEMPTS, _CATCHES = 40, 4
 _SAFETY, _SHRINK, _GROWTH = 0.9, 0.2, 2.0
 
 
@@ -70,11 +74,12 @@ def touches(world, c):
 
 
 @kernel(allocates=True)
-def step_once(world, y, span, mode, C, end):
+def step_once(world, y, span, landing, mode, C, end):
     """Fill end (m, 13) with the states after an implicit step of `span` [s] from states y (m, 13), C (m, 13,
     DEGREE) with its motion, local forces and accelerations with those of the step, and mode (nc,) with the modes
     at its end, negative where a contact presses from a distance; the largest acceleration without contact, or -1
-    where no forces are found."""
+    where no forces are found. Contacts that are only near come nearer by so much that they would take `landing` [s]
+    for their gap, so that they never arrive with speed, also in a next step twice as long."""
     w, s = header(world), problem(world)
     place(world, y)
     free_accelerations(world, y)
@@ -91,8 +96,8 @@ def step_once(world, y, span, mode, C, end):
         row = placed[c]
         if touches(world, c):
             rate[c, 0] += row[15] / span
-        else:  # it comes nearer by no more than what lets it go on so, and never arrives with speed
-            rate[c, 0] += (1.5 * row[15] + row[21] / span) / span
+        else:
+            rate[c, 0] += (1.5 * row[15] + row[21] / landing) / span
         rate[c, 1] += row[16] / span
         rate[c, 2] += row[17] / span
         if not force[c, 0] > 0.0:
@@ -141,10 +146,22 @@ def difference(world, one, other, span):
     return np.sqrt(worst) / w.length
 
 
-@kernel()
-def beyond(world, first, second):
-    """Let `second` (m, 13), the end of two half steps, be what it and `first`, that of a whole one, tend to."""
-    for k in range(header(world).m):
+@kernel(allocates=True)
+def beyond(world, first, second, modes, half, last):
+    """Let `second` (m, 13), the end of two half steps, be what it and `first`, that of a whole one, tend to, of
+    bodies whose contacts have one mode (nc,) in all three."""
+    w, s = header(world), problem(world)
+    agree = wholes(w.m)
+    for k in range(w.m):
+        agree[k] = 1
+    for c in range(w.nc):
+        if not modes[c] == half[c] == last[c] > 0:
+            for side in range(2):
+                if s.ends[c, side] >= 0:
+                    agree[s.ends[c, side]] = 0
+    for k in range(w.m):
+        if agree[k] == 0:
+            continue
         x, y = first[k], second[k]
         for i in range(13):
             y[i] = 2.0 * y[i] - x[i]
@@ -154,11 +171,20 @@ def beyond(world, first, second):
 
 
 @kernel()
+def land_within(world, h):
+    """The longest step [s], at most h, over which contacts that are only near can come to rest in their gap."""
+    placed = local_placed(world)
+    for c in range(header(world).nc):
+        if placed[c, 15] < 0.0 and not touches(world, c):
+            h = min(h, -2.0 * placed[c, 21] / placed[c, 15])
+    return h
+
+
+@kernel()
 def can_be_near(world, c):
-    """Whether a contact that has parted may stay among those that can press again: its features know no end of the
-    gap, as the ends of cylinders and the limits of joints do."""
+    """Whether a contact that has parted may stay among those that can press again."""
     o = contacts(world)[local_contacts(world)[c]]
-    return o.pair >= 0 and o.feature[0] != LIMIT and not has_cylinder(world, o.first, o.second)
+    return o.pair >= 0 and o.feature[0] != LIMIT and may_be_near(world, o.first, o.second)
 
 
 @kernel()
@@ -181,6 +207,31 @@ def end_modes(world, last, way):
                 direction[c, 0], direction[c, 1] = x / slip, y / slip
 
 
+@kernel()
+def catch_overlaps(world, caught):
+    """Let contacts that are only near, and that the closing of others has made overlap, be closed with them, and
+    note them (nc,); whether there are any."""
+    w, any_caught = header(world), False
+    for c in range(w.nc):
+        if local_mode(world)[c] == NEAR and local_placed(world)[c, 21] < 0.0:
+            contacts(world)[local_contacts(world)[c]].level = 0.0
+            local_mode(world)[c], caught[c], any_caught = HELD, 1, True
+    return any_caught
+
+
+@kernel()
+def catch_approach(world):
+    """Let contacts that touch, and that the closing of others has made approach, be closed with them; whether there
+    are any."""
+    w, any_caught = header(world), False
+    for c in range(w.nc):
+        if local_mode(world)[c] == NEAR and touches(world, c) and local_placed(world)[c, 15] < 0.0:
+            o = contacts(world)[local_contacts(world)[c]]
+            o.level = within_touch(world, o, local_placed(world)[c, 21])
+            local_mode(world)[c], any_caught = HELD, True
+    return any_caught
+
+
 @kernel(allocates=True)
 def make_implicit_step(world, longest, C, work):
     """An implicit step of the island that is shown from its states now, at most `longest` [s].
@@ -190,65 +241,130 @@ def make_implicit_step(world, longest, C, work):
     at its end).
     """
     w = header(world)
-    y = local_state(world)[: w.m]
-    whole, middle, end = matrix(w.m, 13), matrix(w.m, 13), matrix(w.m, 13)
+    y, mode = local_state(world)[: w.m], local_mode(world)
+    whole, end, kept, level, caught = (
+        matrix(w.m, 13), matrix(w.m, 13), wholes(w.nc), vector(w.nc), wholes(w.nc)
+    )  # fmt: skip
     first, half, last, mean, joint = wholes(w.nc), wholes(w.nc), wholes(w.nc), matrix(w.nc, 3), vector(w.nj)
-    force, joints = local_force(world), joint_force(world)
     place(world, y)
     read_forces(world)
     note_places(world)
-    h, following, pull, found = longest, longest, 0.0, False
+    for c in range(w.nc):
+        kept[c], level[c] = mode[c], contacts(world)[local_contacts(world)[c]].level
+    h = max(land_within(world, longest), w.longest_micro_step)
     for _ in range(_ATTEMPTS):
         least = h <= w.longest_micro_step
-        found = step_once(world, y, h, first, C, whole) >= 0.0
-        if found:
-            found = step_once(world, y, 0.5 * h, half, C, middle) >= 0.0
-            for c in range(w.nc):
-                for e in range(3):
-                    mean[c, e] = force[c, e]
-            for c in range(w.nj):
-                joint[c] = joints[c]
-        if found:
-            pull = step_once(world, middle, 0.5 * h, last, C, end)
-            found = pull >= 0.0
-        if found:
-            error = difference(world, whole, end, h) / IMPLICIT_ERROR
-            share = _GROWTH
-            if error > 0.0:
-                share = min(_GROWTH, max(_SHRINK, _SAFETY / np.sqrt(error)))
-            following = h * share
-            if error <= 1.0 or least:
+        pull = step_both_ways(world, y, h, C, whole, end, first, half, last, mean, joint)
+        if pull < 0.0:
+            if least:
                 break
-            h = following
-        elif least:
-            break
-        else:
-            h *= _SHRINK
-        h = max(h, w.longest_micro_step)
-    if not found:
-        return 0.0, longest, False
-    agree = True
-    for c in range(w.nc):
-        agree = agree and first[c] == half[c] == last[c] > 0
-        for e in range(3):
-            mean[c, e] = 0.5 * (mean[c, e] + force[c, e])
-    for c in range(w.nj):
-        joint[c] = 0.5 * (joint[c] + joints[c])
-    if agree:
-        beyond(world, whole, end)
-    place(world, end)
-    end_modes(world, last, NEAR_WAY * pull * w.longest_implicit_step**2)
+            h = max(_SHRINK * h, w.longest_micro_step)
+            continue
+        error, share = difference(world, whole, end, h) / IMPLICIT_ERROR, _GROWTH
+        if error > 0.0:
+            share = min(_GROWTH, max(_SHRINK, _SAFETY / np.sqrt(error)))
+        if error > 1.0 and not least:
+            h = max(h * share, w.longest_micro_step)
+            continue
+        beyond(world, whole, end, first, half, last)
+        place(world, end)
+        end_modes(world, last, NEAR_WAY * pull * w.longest_implicit_step**2)
+        close_end(world, end, caught)
+        for c in range(w.nc):
+            for e in range(3):
+                local_force(world)[c, e] = mean[c, e]
+        for c in range(w.nj):
+            joint_force(world)[c] = joint[c]
+        write_forces(world)
+        calm = fastest(world, end) <= REST * w.speed and w.never_rests == 0
+        place(world, y)
+        cubic_piece(world, y, end, h, C)
+        piece_work(world, h, C, work)
+        if slow_down(world, end, work):
+            cubic_piece(world, y, end, h, C)
+            piece_work(world, h, C, work)
+        if least or deepest_on(world, C, whole) <= IMPLICIT_OVERLAP * w.length:
+            return h, h * share, calm
+        for c in range(w.nc):
+            mode[c], contacts(world)[local_contacts(world)[c]].level = kept[c], level[c]
+        h = max(0.5 * h, w.longest_micro_step)
+    return 0.0, longest, False
+
+
+@kernel(allocates=True)
+def step_both_ways(world, y, h, C, whole, end, first, half, last, mean, joint):
+    """Make a step of h [s] from states y (m, 13) at once, which ends in `whole`, and in two halves, which end in
+    `end`, with the modes of all three, and the mean forces of the halves; as `step_once`."""
+    w = header(world)
+    middle = matrix(w.m, 13)
+    if step_once(world, y, h, 2.0 * h, first, C, whole) < 0.0:
+        return -1.0
+    for part in range(2):
+        pull = step_once(
+            world, middle if part else y, 0.5 * h, 2.0 * h, last if part else half, C, end if part else middle
+        )
+        if pull < 0.0:
+            return -1.0
+        for c in range(w.nc):
+            for e in range(3):
+                mean[c, e] = 0.5 * local_force(world)[c, e] + (mean[c, e] if part else 0.0)
+        for c in range(w.nj):
+            joint[c] = 0.5 * joint_force(world)[c] + (joint[c] if part else 0.0)
+    return pull
+
+
+@kernel()
+def close_end(world, end, caught):
+    """Close contacts and joints at the end of a step, in place and in velocity, by a change of states end (m, 13),
+    at which the island is placed; `caught` (nc,) notes contacts that are only near and would overlap."""
+    w = header(world)
     note_levels(world)
-    bring_back(world, end, False)
-    keep_closed(world, end, True, True)
     for c in range(w.nc):
-        for e in range(3):
-            force[c, e] = mean[c, e]
-    for c in range(w.nj):
-        joints[c] = joint[c]
-    write_forces(world)
-    calm = fastest(world, end) <= REST * w.speed and w.never_rests == 0
-    place(world, y)
-    cubic_piece(world, y, end, h, C)
-    piece_work(world, h, C, work)
-    return h, following, calm
+        caught[c] = 0
+    for _ in range(_CATCHES):
+        bring_back(world, end, False)
+        if not catch_overlaps(world, caught):
+            break
+    for c in range(w.nc):
+        if caught[c] and local_placed(world)[c, 15] > 0.0:
+            local_mode(world)[c] = NEAR
+    for _ in range(_CATCHES):
+        keep_closed(world, end, True, True)
+        place(world, end)
+        if not catch_approach(world):
+            break
+
+
+@kernel()
+def deepest_on(world, C, scratch):
+    """How deep [m] contacts that are shown overlap within a piece C (m, 13, DEGREE), looked at at thirds."""
+    deepest = 0.0
+    for look in range(1, 4):
+        on_step(C, look / 3.0, scratch)
+        place(world, scratch)
+        for c in range(header(world).nc):
+            if local_mode(world)[c] != OPEN:
+                deepest = max(deepest, -local_placed(world)[c, 21])
+    return deepest
+
+
+@kernel()
+def slow_down(world, end, work):
+    """Let bodies be slower at the end of a step, in states end (m, 13), by what they gained there by its error;
+    whether they did. Held contacts and joints stay as they are."""
+    w, gained, moving = header(world), 0.0, 0.0
+    for p in range(DEGREE):
+        gained += work[CLOSING, p] + work[FRICTION, p]
+    for k in range(w.m):
+        b, y = bodies(world)[local_bodies(world)[k]], end[k]
+        for i in range(3):
+            moving += 0.5 * b.mass * y[7 + i] * y[7 + i]
+            for j in range(3):
+                moving += 0.5 * y[10 + i] * b.inertia[i, j] * y[10 + j]
+    if not gained > 0.0 or moving == 0.0:
+        return False
+    share = np.sqrt(max(0.0, 1.0 - gained / moving))
+    for k in range(w.m):
+        for i in range(7, 13):
+            end[k, i] *= share
+    return True

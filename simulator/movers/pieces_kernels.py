@@ -10,7 +10,6 @@ from ..engine.tables_kernels import (
     CLOSING,
     DEGREE,
     FRICTION,
-    SERIES,
     bodies,
     coefficients,
     header,
@@ -174,9 +173,9 @@ def energy(world, y):
 
 
 @kernel()
-def begin_pieces(world, island, C, work, span, share):
+def begin_pieces(world, island, C, work, span, share, kind):
     """Let the bodies of the island that is shown move on polynomials C (m, 13, DEGREE) in the share of `span` [s],
-    of which the first `share` counts, with this work (CHANNELS, DEGREE)."""
+    of which the first `share` counts, with this kind and work (CHANNELS, DEGREE)."""
     w = header(world)
     e = islands(world)[island]
     e.start, e.end, e.noted = w.time, w.time + share * span, w.time
@@ -204,7 +203,7 @@ def begin_pieces(world, island, C, work, span, share):
         m.terms = DEGREE
         bound_piece(m, c, share * span)
         m.start = w.time
-        begin(world, body, SERIES, e.end)
+        begin(world, body, kind, e.end)
     enter_island_end(world, e.end, island)
 
 

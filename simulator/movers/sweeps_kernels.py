@@ -7,7 +7,7 @@ thousands, needs 5 to 10 factorisations after them instead of 25 to 35 from the 
 import numpy as np
 
 from ...compiled import kernel
-from ..kernels import matrix, vector3, zeros
+from ..kernels import matrix, vector, vector3, zeros
 from .force_kernels import add_forces, take_blocks
 
 SWEEPS = 100
@@ -16,7 +16,7 @@ SWEEPS = 100
 @kernel(allocates=True)
 def sweep_forces(s, p, joint, tolerance):
     """Bring forces p (nc, 3) and joint (nj,) nearer to the solution of a problem, until they change by less than
-    `tolerance` [of u] in a sweep."""
+    `tolerance` [of u] in a sweep; they stay as they are where sweeps lead away."""
     m, nc, nj = s.mass.shape[0], s.ends.shape[0], s.joint_ends.shape[0]
     response, own = np.empty((nc, 2, 3, 6)), np.empty((nc, 3, 3))  # W J^T, J W J^T of each contact
     joint_response, joint_own = np.empty((nj, 2, 6)), zeros(nj)
@@ -49,7 +49,14 @@ def sweep_forces(s, p, joint, tolerance):
         take_blocks(s.mobility[k], F[k], a[k])
         for i in range(6):
             a[k, i] += s.free[k, i]
-    for _ in range(SWEEPS):
+    kept, kept_joint, first = matrix(nc, 3), vector(nj), np.inf
+    for c in range(nc):
+        for e in range(3):
+            kept[c, e] = p[c, e]
+    for c in range(nj):
+        kept_joint[c] = joint[c]
+    change = np.inf
+    for sweep in range(SWEEPS):
         change = 0.0
         for c in range(nc):
             change = max(change, sweep_contact(s, c, response[c], own[c], p[c], a, u))
@@ -71,6 +78,14 @@ def sweep_forces(s, p, joint, tolerance):
             change = max(change, abs(rate))
         if change <= tolerance:
             return
+        if sweep == 0:
+            first = change
+    if not change <= first:
+        for c in range(nc):
+            for e in range(3):
+                p[c, e] = kept[c, e]
+        for c in range(nj):
+            joint[c] = kept_joint[c]
 
 
 @kernel()

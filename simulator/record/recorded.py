@@ -3,7 +3,7 @@
 import h5py
 import numpy as np
 
-from ..engine.tables_kernels import SERIES
+from ..engine.tables_kernels import IMPLICIT
 from ..event import EventKind
 from ..kernels import TERMS
 from .log import LOG_TABLES, Log
@@ -46,7 +46,7 @@ def in_memory(log: Log) -> Log:
 
 
 def _refuse_damage(log: Log, bodies: int) -> None:
-    for name, least, most in (("body", 0, bodies - 1), ("kind", 0, SERIES), ("terms", 0, TERMS)):
+    for name, least, most in (("body", 0, bodies - 1), ("kind", 0, IMPLICIT), ("terms", 0, TERMS)):
         column = log.pieces.column(name)
         if len(column) and not (column.min() >= least and column.max() <= most):
             raise ValueError(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...bodies import Scene
 from ..collision.pairs import collision_pairs, overlap
-from ..engine.tables_kernels import SERIES, STILL
+from ..engine.tables_kernels import IMPLICIT, SERIES, STILL
 from ..event import Event
 from ..state import Array, Model, State
 from .events import EventLog, Events, kind_names
@@ -266,6 +266,23 @@ class Trajectory:
         done = works[0].tolist() if np.ndim(t) == 0 else works.T
         energies = (model.kinetic_energy(state), model.potential_energy(state), model.spring_energy(state))
         return EnergyLedger(t, *energies, *done)
+
+    @property
+    def implicit_share(self) -> float:
+        """Share of the time of all bodies that can move, from 0 to 1, in which they went on by implicit steps: see
+        `Integrator`."""
+        pieces, whole = (
+            self.log.pieces,
+            (self.end_time - self.start_time) * np.count_nonzero(self.model.movable),
+        )
+        if not whole > 0.0:
+            return 0.0
+        body, start, kind = pieces.column("body"), pieces.column("start"), pieces.column("kind")
+        order = np.argsort(body, kind="stable")
+        last = np.append(body[order][1:] != body[order][:-1], True)
+        end = np.where(last, self.end_time, np.append(start[order][1:], self.end_time))
+        spans = np.minimum(end, self.end_time) - np.minimum(start[order], self.end_time)
+        return float(np.sum(spans[kind[order] == IMPLICIT]) / whole)
 
     def largest_overlap(self, samples: int = 200, looks: int | None = None) -> float:
         """Deepest overlap [m] of any pair at `samples` even times and every event, 0 where none overlaps.

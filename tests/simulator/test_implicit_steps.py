@@ -1,0 +1,140 @@
+"""Implicit steps: several bodies whose contacts change faster than explicit steps follow."""
+
+import numpy as np
+import pytest
+
+import carom
+from carom import Body, HalfSpace, Integrator, Material, Scene, Sphere
+from carom.simulator.movers import force_kernels, sweeps_kernels
+from carom.simulator.movers.blocks_kernels import elimination
+
+LAWS = {
+    "dissipation": (carom.MaximumDissipation(), 0.0),
+    "stronge": (carom.StrongeCoulomb(), 0.3),
+    "anitescu": (carom.AnitescuPotra(), 0.0),
+}
+
+
+def narrow_box(count, restitution, seed=0):
+    """Spheres that fall into a box with room for four beside each other."""
+    random, radius, material = np.random.default_rng(seed), 0.05, Material(0.4, restitution)
+    scene = Scene()
+    scene.add(Body(HalfSpace((0, 0, 1)), fixed=True, material=material))
+    for normal in ((1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0)):
+        scene.add(Body(HalfSpace(normal, offset=-0.13), fixed=True, material=material))
+    for k in range(count):
+        layer, place = divmod(k, 4)
+        x, y = 0.065 * (2 * (place % 2) - 1), 0.065 * (2 * (place // 2) - 1)
+        x, y = (x, y) + 0.009 * random.uniform(-1.0, 1.0, 2)
+        scene.add(
+            Body(Sphere(radius), density=900.0, position=(x, y, 0.053 + 0.11 * layer), material=material)
+        )
+    return scene
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_spheres_in_a_narrow_box_go_on_implicitly(law):
+    chosen, restitution = LAWS[law]
+    scene = narrow_box(9, restitution)
+    trajectory = carom.Simulator(scene, chosen).run(0.5)
+    assert trajectory.status.value in ("reached_end", "at_rest"), trajectory.message
+    assert 0.05 < trajectory.implicit_share < 1.0  # else this tests nothing
+    times = np.linspace(0.0, 0.5, 300)
+    energy = trajectory.energy(times)
+    scale = energy[0] - energy.min()
+    assert energy.max() <= energy[0] + 1e-12 * scale
+    assert np.diff(energy).max() <= 1e-7 * scale
+    assert np.abs(trajectory.ledger(times).residual).max() <= 1e-9 * scale
+    assert trajectory.largest_overlap(300) <= 1e-9 * 0.05
+    again = carom.Simulator(scene, chosen).run(0.5)
+    assert np.array_equal(again.event_times, trajectory.event_times)
+    assert np.array_equal(again.sample(0.5).position, trajectory.sample(0.5).position)
+
+
+def test_no_implicit_steps_where_they_are_not_wanted():
+    scene = narrow_box(5, 0.0)
+    trajectory = carom.Simulator(
+        scene, carom.MaximumDissipation(), integrator=Integrator(implicit_step=0.0)
+    ).run(0.25)
+    assert trajectory.implicit_share == 0.0
+
+
+def test_one_body_alone_is_followed_exactly():
+    scene = Scene()
+    material = Material(0.4, 0.3)
+    scene.add(Body(HalfSpace((0, 0, 1)), fixed=True, material=material))
+    scene.add(
+        Body(
+            carom.Box((0.1, 0.08, 0.06)), density=1000.0, position=(0, 0, 0.2), material=material,
+            velocity=(0.6, 0.2, 0.0), angular_velocity=(3.0, 5.0, 2.0),
+        )
+    )  # fmt: skip
+    trajectory = carom.Simulator(scene, carom.StrongeCoulomb()).run(2.0)
+    assert trajectory.status.value == "at_rest"
+    assert trajectory.implicit_share == 0.0
+
+
+def test_longest_implicit_step_is_a_number_from_zero_on():
+    with pytest.raises(ValueError, match="implicit_step"):
+        Integrator(implicit_step=-1e-3)
+
+
+def problem_of(random, m, nc):
+    """A force problem of m bodies of unit size with nc contacts, each of one body with the ground or of two."""
+    mass = np.zeros((m, 6, 6))
+    for k in range(m):
+        R = np.linalg.qr(random.normal(size=(3, 3)))[0]
+        mass[k, :3, :3] = np.eye(3) * random.uniform(0.5, 2.0)
+        mass[k, 3:, 3:] = R @ np.diag(random.uniform(0.1, 0.3, 3)) @ R.T
+    mobility = np.linalg.inv(mass)
+    ends, jacobian = np.full((nc, 2), -1), np.zeros((nc, 2, 3, 6))
+    for c in range(nc):
+        two = random.permutation(m)[:2]
+        ends[c, 0] = two[0]
+        ends[c, 1] = two[1] if m > 1 and c % 2 else -1
+        frame = np.linalg.qr(random.normal(size=(3, 3)))[0]
+        for side in range(2):
+            if ends[c, side] >= 0:
+                arm = random.normal(size=3)
+                jacobian[c, side, :, :3] = (1 - 2 * side) * frame
+                jacobian[c, side, :, 3:] = (1 - 2 * side) * np.cross(arm, frame)
+    friction, none = random.uniform(0.1, 0.8, nc), np.zeros((0, 2), np.int64)
+    order, degree, later, place = (
+        np.zeros(m, np.int64), np.zeros(m, np.int64), np.zeros((m, m), np.int64), np.zeros((m, m), np.int64)
+    )  # fmt: skip
+    blocks = elimination(m, ends, none, order, degree, later, place)
+    problem = force_kernels.Problem(
+        mass, mobility, random.normal(size=(m, 6)), ends, jacobian, random.normal(size=(nc, 3)), friction,
+        np.zeros(nc, np.int64), np.zeros((nc, 2)), np.zeros(nc), none, np.zeros((0, 2, 6)), np.zeros(0),
+        np.zeros(0), order, degree, later, place, np.zeros((m, 6, 6)), np.zeros((blocks, 6, 6)),
+    )  # fmt: skip
+    force_kernels.stiffnesses(problem)
+    return problem
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_sweeps_come_nearer_to_the_forces(seed):
+    """What is left of the conditions after sweeps, against what was before them; and in the cones."""
+    random = np.random.default_rng(seed)
+    m, nc = 5, 8
+    problem = problem_of(random, m, nc)
+    force, joint = np.zeros((nc, 3)), np.zeros(0)
+    scratch = np.zeros(3)
+
+    def left(p):
+        a = np.array([problem.mobility[k] @ generalized(p)[k] for k in range(m)]) + problem.free
+        u = np.zeros((nc, 3))
+        force_kernels.contact_rates(problem, a, u)
+        return force_kernels.natural_residual(problem, u, p, np.zeros(0), scratch)
+
+    def generalized(p):
+        total = np.zeros((m, 6))
+        force_kernels.add_forces(problem, p, joint, 1.0, total)
+        return total
+
+    before = left(force)
+    sweeps_kernels.sweep_forces(problem, force, joint, 1e-12)
+    assert left(force) < 0.1 * before
+    assert force[:, 0].min() >= 0.0
+    drag = np.hypot(force[:, 1], force[:, 2])
+    assert np.all(drag <= problem.friction * force[:, 0] * (1 + 1e-12) + 1e-300)
