@@ -151,7 +151,7 @@ def outcome_of_record(
         outcome = SequentialLCP.outcome_of_record(problem, stages, impulse, ended)
     elif law_name == MaximumDissipation.name and ended == 0:
         residual, sweeps, *steps = stages[0].tolist()  # of the first recordings without steps
-        info = {"residual": residual, "sweeps": int(sweeps), "newton_steps": int(sum(steps))}
+        info = {"residual": residual, "sweeps": int(sweeps), "newton_steps": int(steps[0]) if steps else 0}
         outcome = ImpactOutcome.from_stages(problem, impulse[None], ("simultaneous impact",), info=info)
     else:
         raise ValueError(
