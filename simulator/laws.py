@@ -150,8 +150,9 @@ def outcome_of_record(
     elif law_name == SequentialLCP.name and ended in (RESOLVED, TOO_MANY, NO_SOLUTION, INACCURATE):
         outcome = SequentialLCP.outcome_of_record(problem, stages, impulse, ended)
     elif law_name == MaximumDissipation.name and ended == 0:
-        residual, sweeps, *steps = stages[0].tolist()  # of the first recordings without steps
-        info = {"residual": residual, "sweeps": int(sweeps), "newton_steps": int(steps[0]) if steps else 0}
+        row = stages[0]
+        steps = int(row[2]) if row.size > 2 else 0  # the first recordings have none
+        info = {"residual": float(row[0]), "sweeps": int(row[1]), "newton_steps": steps}
         outcome = ImpactOutcome.from_stages(problem, impulse[None], ("simultaneous impact",), info=info)
     else:
         raise ValueError(
