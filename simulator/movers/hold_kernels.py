@@ -103,6 +103,27 @@ def collect(world, root, island):
 
 
 @kernel()
+def forget_near(world, island):
+    """Let contacts of an island open that are only near: nothing but implicit steps knows what to do with them."""
+    e, table = islands(world)[island], contacts(world)
+    row, last = e.contact, -1
+    e.contact, e.contacts = -1, 0
+    while row >= 0:
+        following = table[row].fellow
+        if table[row].mode == NEAR:
+            table[row].mode = OPEN
+        else:
+            if last < 0:
+                e.contact = row
+            else:
+                table[last].fellow = row
+            table[row].fellow = -1
+            last = row
+            e.contacts += 1
+        row = following
+
+
+@kernel()
 def keep_modes(world, island):
     """Note the modes of the island that is open in the table of contacts; those that open leave it."""
     w, e, table = header(world), islands(world)[island], contacts(world)
@@ -230,6 +251,8 @@ def start_island(world, root):
         row = contacts(world)[row].fellow
     if closing:
         micro = w.closing_span
+    if closing or islands(world)[island].implicit == 0:
+        forget_near(world, island)
     show_island(world, island)
     e = islands(world)[island]
     y = local_state(world)[: w.m]
@@ -249,6 +272,10 @@ def start_island(world, root):
     if islands(world)[island].implicit > 0 and not closing:
         if go_on_implicitly(world, island) == 0:
             return STARTED
+        for k in range(w.m):
+            for i in range(13):
+                motions(world)[local_bodies(world)[k]].state[i] = y[k, i]
+        forget_near(world, island)
         show_island(world, island)
         place(world, y)
     C, work = np.empty((w.m, 13, DEGREE)), matrix(CHANNELS, DEGREE)

@@ -1,5 +1,8 @@
 """Implicit steps: several bodies whose contacts change faster than explicit steps follow."""
 
+import importlib.util
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -8,6 +11,7 @@ from carom import Body, HalfSpace, Integrator, Material, Scene, Sphere
 from carom.simulator.movers import force_kernels, sweeps_kernels
 from carom.simulator.movers.blocks_kernels import elimination
 
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 LAWS = {
     "dissipation": (carom.MaximumDissipation(), 0.0),
     "stronge": (carom.StrongeCoulomb(), 0.3),
@@ -49,6 +53,18 @@ def test_spheres_in_a_narrow_box_go_on_implicitly(law):
     again = carom.Simulator(scene, chosen).run(0.5)
     assert np.array_equal(again.event_times, trajectory.event_times)
     assert np.array_equal(again.sample(0.5).position, trajectory.sample(0.5).position)
+
+
+def test_only_implicit_steps_know_contacts_that_are_near():
+    """Saved: a contact 1e-6 m open was held closed where its bodies went on by explicit steps, and the energy of its
+    approach was lost."""
+    spec = importlib.util.spec_from_file_location("speed", BENCHMARKS / "speed.py")
+    speed = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(speed)
+    trajectory = carom.Simulator(speed.boxed(10, 0.0), carom.MaximumDissipation()).run(0.6)
+    assert trajectory.status.value == "reached_end", trajectory.message
+    residual = trajectory.ledger(np.linspace(0.0, 0.6, 1201)).residual
+    assert np.abs(residual).max() <= 1e-10
 
 
 def test_no_implicit_steps_where_they_are_not_wanted():
