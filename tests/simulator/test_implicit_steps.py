@@ -56,8 +56,8 @@ def test_spheres_in_a_narrow_box_go_on_implicitly(law):
 
 
 def test_only_implicit_steps_know_contacts_that_are_near():
-    """Saved: a contact 1e-6 m open was held closed where its bodies went on by explicit steps, and the energy of its
-    approach was lost."""
+    """Saved: a contact 1e-6 m open was held closed where its bodies went on by explicit steps, and the energy of
+    its approach was lost."""
     spec = importlib.util.spec_from_file_location("speed", BENCHMARKS / "speed.py")
     speed = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(speed)
