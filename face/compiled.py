@@ -177,7 +177,7 @@ class _LibraryCompiler(_FunctionCompiler):
         )  # fmt: skip
         if compiled.typing_error is not None:
             raise compiled.typing_error
-        _refuse_lost_arrays(self.py_func.__name__, self.targetoptions.get("_nrt", True), compiled)
+        _refuse_lost_arrays(self.py_func.__name__, self.targetoptions["_nrt"], compiled)
         return compiled
 
 

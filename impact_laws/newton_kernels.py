@@ -7,6 +7,7 @@ from .relaxation_kernels import residual_dense, solution_slopes, within_cones
 from .tolerances import NEWTON_SHIFTS, RELAXATION_GAIN
 
 NEWTON_STEPS, HALVINGS = 20, 9
+NEWTON_AT_ONCE = 300  # unknowns; larger problems are first relaxed with acceleration
 
 
 @kernel()

@@ -6,15 +6,13 @@ from numpy.typing import NDArray
 from . import relaxation_kernels
 from .contact_network import ContactNetwork
 from .law import generator_of
-from .newton_kernels import newton_dense
+from .newton_kernels import NEWTON_AT_ONCE, newton_dense
 from .tolerances import NEWTON_SHIFTS
 
 Array = NDArray[np.float64]
 
-_SWEEPS = 25  # before the first Newton step
 _NATURAL_STEPS = 60
 _RESTARTS = 20  # of Newton's method alone, a round
-_NEWTON_AT_ONCE = 300  # unknowns; larger problems are first relaxed with acceleration
 _ANDERSON = 8  # sweeps mixed
 _NEWTON_UNKNOWNS = 3000  # above, a dense Newton step costs more than it gains
 _RELAXATIONS = (1.0, 1.0, 0.7, 1.2)  # of the rounds in turn
@@ -79,7 +77,7 @@ class DenseRelaxation:
             self.friction,
             self.rule,
             self.dim,
-            min(_SWEEPS, max_sweeps),
+            min(relaxation_kernels.FEW_SWEEPS, max_sweeps),
             tolerance,
             self.impulse,
         )
@@ -96,12 +94,12 @@ class DenseRelaxation:
 
     def _solve_in_rounds(self, tolerance: float, max_sweeps: int, rng: np.random.Generator | None) -> None:
         rng = generator_of(rng)
-        if self.q.size <= _NEWTON_AT_ONCE:
+        if self.q.size <= NEWTON_AT_ONCE:
             self._newton(self.impulse, tolerance)
             if self.residual <= tolerance:
                 return
         x = self.impulse.copy()
-        length = _SWEEPS
+        length = relaxation_kernels.FEW_SWEEPS
         rounds = 1
         while self.sweeps < max_sweeps:
             length = min(length, max_sweeps - self.sweeps)
@@ -124,7 +122,7 @@ class DenseRelaxation:
                     return
                 x = self.impulse.copy()
             if rounds >= 4 and rounds % 2 == 0:
-                if self.rule == relaxation_kernels.COULOMB and self.q.size <= _NEWTON_AT_ONCE:
+                if self.rule == relaxation_kernels.COULOMB and self.q.size <= NEWTON_AT_ONCE:
                     for _ in range(_RESTARTS):
                         self._newton(self._anywhere(rng), tolerance)
                         if self.residual <= tolerance:

@@ -14,6 +14,7 @@ from .dissipation_kernels import coulomb_in_frame, dissipate_from, dissipation_f
 from .tolerances import DISSIPATION_POLISH, RELAXATION_ALIGNED, RELAXATION_POLISH, RELAXATION_SLIDING
 
 MAXIMUM_DISSIPATION, COULOMB = 0, 1
+FEW_SWEEPS = 25  # before the first Newton step
 
 
 @kernel()

@@ -199,10 +199,11 @@ def free_piece(state, acceleration, inertia, inverse_inertia):
 
 
 @kernel()
-def evaluate_piece_into(C, terms, tau, state):
-    """Fill state (13,) with that of a piece of so many terms `tau` seconds after its start; the quaternion has unit
-    length."""
+def evaluate_piece_into(C, moving, turning, tau, state):
+    """Fill state (13,) with that of a piece, of so many terms of translation and of rotation, `tau` seconds after
+    its start; the quaternion has unit length."""
     for i in range(13):
+        terms = turning if 3 <= i < 7 or i >= 10 else moving
         value = C[i, terms - 1]
         for k in range(terms - 2, -1, -1):
             value = value * tau + C[i, k]
@@ -216,7 +217,7 @@ def evaluate_piece_into(C, terms, tau, state):
 def evaluate_piece(C, tau):
     """State (13,) of a piece `tau` seconds after its start; the quaternion has unit length."""
     state = vector(13)
-    evaluate_piece_into(C, TERMS, tau, state)
+    evaluate_piece_into(C, TERMS, TERMS, tau, state)
     return state
 
 

@@ -11,7 +11,7 @@ A *frame* is an array (18,): rotation body to world by rows, position [m], veloc
 import numpy as np
 
 from ...compiled import kernel
-from ..kernels import TERMS, ellipsoid_height, ellipsoid_lowest
+from ..kernels import TERMS, ellipsoid_height, ellipsoid_lowest, evaluate_piece_into
 
 POINT, EDGE, FACE, RIM = 0, 1, 2, 3  # as in event.Feature
 
@@ -52,15 +52,7 @@ def used_terms(C):
 @kernel()
 def frame_of_piece(C, moving, turning, tau, state, frame):
     """Fill a frame from a piece `tau` seconds after its start; `state` (13,) is overwritten too."""
-    for i in range(13):
-        terms = turning if 3 <= i < 7 or i >= 10 else moving
-        value = C[i, terms - 1]
-        for k in range(terms - 2, -1, -1):
-            value = value * tau + C[i, k]
-        state[i] = value
-    norm = np.sqrt(state[3] ** 2 + state[4] ** 2 + state[5] ** 2 + state[6] ** 2)
-    for i in range(3, 7):
-        state[i] /= norm
+    evaluate_piece_into(C, moving, turning, tau, state)
     frame_of_state(state, frame)
 
 

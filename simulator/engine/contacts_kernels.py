@@ -12,7 +12,7 @@ from ...compiled import kernel
 from ..kernels import cross, dot, matrix2x3, matrix3x3, rotation_matrix_into, vector2, wholes2, zeros
 from ..tolerances import CONTACT_GAP
 from .curves_kernels import CIRCLE, ELLIPSOID_CURVE, FACE_CURVE, LINE, POINT_CURVE
-from .pairs_kernels import surface_of
+from .pairs_kernels import BALLS, ON_PLANE, has_cylinder, kind_of, surface_of
 from .shapes_kernels import shape_of
 from .tables_kernels import GEOMETRY, NUMBER, OPEN, bodies, contacts, header, pairs, reserve
 
@@ -45,6 +45,17 @@ def new_contact(world):
         for i in range(3):
             c.along[side, i] = 0.0
     return row
+
+
+@kernel()
+def may_be_near(world, c):
+    """Whether a contact that has parted may stay among those of implicit steps: of balls and on half-spaces
+    searches leave out the points that touch, and nothing else; of hulls and meshes they follow what contacts hold
+    together."""
+    if c.pair < 0 or c.feature[0] == LIMIT:
+        return False
+    kind = kind_of(world, c.first, c.second)
+    return kind == BALLS or (kind == ON_PLANE and not has_cylinder(world, c.first, c.second))
 
 
 @kernel()

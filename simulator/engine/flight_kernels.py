@@ -55,7 +55,7 @@ def state_on_piece(kind, state, acceleration, C, terms, tau, out):
             out[7 + i] = state[7 + i] + tau * acceleration[i]
         turned_ball(state, tau, out)
         return
-    evaluate_piece_into(C, terms, tau, out)
+    evaluate_piece_into(C, terms, terms, tau, out)
 
 
 @kernel()

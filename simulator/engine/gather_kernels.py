@@ -225,6 +225,12 @@ def show_place(world):
     note_places(world)
 
 
+@kernel()
+def only_near(world, c):
+    """Whether a contact is one that has parted, and does not touch again."""
+    return c.mode == NEAR and c.gap > CONTACT_GAP * size_of(world, c.first, c.second)
+
+
 @kernel(allocates=True)
 def set_aside(world):
     """Put contacts found that are only near behind those that touch, which alone are looked at until
@@ -232,16 +238,14 @@ def set_aside(world):
     w, table, list_ = header(world), contacts(world), found(world)
     w.aside_count = 0
     for k in range(w.found_count):
-        c = table[list_[k]]
-        w.aside_count += c.mode == NEAR and c.gap > CONTACT_GAP * size_of(world, c.first, c.second)
+        w.aside_count += only_near(world, table[list_[k]])
     if w.aside_count == 0:
         return
     rows, touching, apart = wholes(w.found_count), 0, w.found_count - w.aside_count
     for k in range(w.found_count):
         rows[k] = list_[k]
     for k in range(w.found_count):
-        c = table[rows[k]]
-        if c.mode == NEAR and c.gap > CONTACT_GAP * size_of(world, c.first, c.second):
+        if only_near(world, table[rows[k]]):
             list_[apart] = rows[k]
             apart += 1
         else:

@@ -1,9 +1,8 @@
 """The table of islands, and which members of an event hold together."""
 
 from ...compiled import kernel
-from ..tolerances import IMPLICIT_AT_ONCE, MOST_SHORT, SHORT_AGAIN
-from .contacts_kernels import LIMIT
-from .pairs_kernels import may_be_near
+from ..tolerances import IMPLICIT_AT_ONCE, MOST_SHORT, SHORT_AGAIN, SHORT_STEP
+from .contacts_kernels import may_be_near
 from .tables_kernels import NUMBER, bodies, contacts, groups, header, islands, motions, reserve
 
 _ISLANDS = NUMBER["islands"]
@@ -65,6 +64,12 @@ def unite_group(world, body):
 
 
 @kernel()
+def counted_short(world, short, span):
+    """How many pieces in a row were short, after one of `span` [s]."""
+    return short + 1 if span < SHORT_STEP * header(world).duration else 0
+
+
+@kernel()
 def tell_stiff(world, island):
     """Let an island go on by implicit steps where so many explicit ones, or pieces that impacts end, were short;
     and no longer where it has contacts that cannot.
@@ -78,9 +83,8 @@ def tell_stiff(world, island):
     may = e.bodies > 1
     row = e.contact
     while row >= 0:
-        c = contacts(world)[row]
-        may = may and c.pair >= 0 and c.feature[0] != LIMIT and may_be_near(world, c.first, c.second)
-        row = c.fellow
+        may = may and may_be_near(world, contacts(world)[row])
+        row = contacts(world)[row].fellow
     if not may:
         e.implicit = 0
     elif e.implicit == 0:

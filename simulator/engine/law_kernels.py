@@ -8,9 +8,9 @@ goes into the table of stages.
 import numpy as np
 
 from ...compiled import kernel, part
-from ...impact_laws.newton_kernels import newton_dense
+from ...impact_laws.newton_kernels import NEWTON_AT_ONCE, newton_dense
 from ...impact_laws.reflection_kernels import FEASIBLE, IMMOVABLE, TOO_MANY, reflect
-from ...impact_laws.relaxation_kernels import MAXIMUM_DISSIPATION, frames_of, relax_and_judge
+from ...impact_laws.relaxation_kernels import FEW_SWEEPS, MAXIMUM_DISSIPATION, frames_of, relax_and_judge
 from ...impact_laws.sequential_lcp_kernels import RECORD_FULL as ROOM_USED
 from ...impact_laws.sequential_lcp_kernels import resolve_in_turn
 from ...impact_laws.stronge_kernels import RECORD_FULL, RESTITUTION_ENDS, resolve_contacts
@@ -22,7 +22,6 @@ from .tables_kernels import NUMBER, STAGE, contacts, found, header, reserve, sta
 
 RESOLVED, NEEDS_PYTHON = 0, -1
 MOST_STAGES = 8192
-FEW_SWEEPS, NEWTON_AT_ONCE = 25, 300  # as in the class
 _STAGES = NUMBER["stages"]
 
 

@@ -25,13 +25,13 @@ from ..tolerances import (
     CONTACT_GAP,
     LASTING,
     MICRO_STEP,
-    SHORT_STEP,
     SLOW_SLIP,
     STAY,
     STOPPED_SLIP,
 )
 from .bounces_kernels import mark_closing, note_bounces
 from .cells_kernels import change_cell, list_others, settle_in
+from .contacts_kernels import may_be_near
 from .flight_kernels import bring, fly
 from .gather_kernels import (
     begin_event,
@@ -43,7 +43,7 @@ from .gather_kernels import (
     show_place,
     take_back,
 )
-from .islands_kernels import give_back_island, tell_stiff, unite, unite_group
+from .islands_kernels import counted_short, give_back_island, tell_stiff, unite, unite_group
 from .kinds_kernels import slow_speed
 from .law_kernels import NEEDS_PYTHON
 from .log_kernels import (
@@ -60,7 +60,7 @@ from .log_kernels import (
     log_work,
 )
 from .meetings_kernels import earliest_meeting, look_at, plan, search
-from .pairs_kernels import collide, inside_row, may_be_near, pair_row, size_of
+from .pairs_kernels import collide, inside_row, pair_row, size_of
 from .queue_kernels import (
     BOUND,
     CELL,
@@ -211,7 +211,7 @@ def count_short(world):
     for k in range(w.members_count):
         m = motions(world)[members(world)[k]]
         if m.island >= 0:
-            m.short = m.short + 1 if w.time - m.stalled_at < SHORT_STEP * w.duration else 0
+            m.short = counted_short(world, m.short, w.time - m.stalled_at)
 
 
 @kernel()
@@ -377,9 +377,7 @@ def change_modes(world, island, ends, lasted):
     else:
         micro = max(0.25 * micro, MICRO_STEP * w.duration)
     since, step, cause = e.start, e.step, e.cause
-    short = e.short
-    if ends != CALM:
-        short = short + 1 if w.time - e.start < SHORT_STEP * w.duration else 0
+    short = e.short if ends == CALM else counted_short(world, e.short, w.time - e.start)
     implicit, implicit_step = e.implicit, e.implicit_step
     body = e.body
     while body >= 0:
@@ -455,7 +453,7 @@ def comes_back(world, c, speed, gap):
     """Whether a contact of bodies that go on by implicit steps parts, or comes nearer, so slowly [m/s] that it may
     press within them, and not by more than that."""
     w, step = header(world), 0.0
-    if c.pair < 0 or not may_be_near(world, c.first, c.second):
+    if not may_be_near(world, c):
         return False
     for body in (c.first, c.second):
         m = motions(world)[body]

@@ -39,15 +39,6 @@ def kind_of(world, i, j):
 
 
 @kernel()
-def may_be_near(world, i, j):
-    """Whether contacts of two bodies that have parted may stay among those of implicit steps: searches leave out
-    the points or balls that touch, and nothing else; of hulls and meshes they follow what contacts hold together.
-    """
-    kind = kind_of(world, i, j)
-    return kind == BALLS or (kind == ON_PLANE and not has_cylinder(world, i, j))
-
-
-@kernel()
 def kind_of_classes(first, second):
     """How bodies of two classes of shapes meet."""
     low, high = min(first, second), max(first, second)

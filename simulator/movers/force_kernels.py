@@ -166,6 +166,20 @@ def add_forces(s, p, q, sign, out):
 
 
 @kernel()
+def accelerations_of(s, p, joint, F, a):
+    """Fill a (m, 6) with the accelerations under forces p (nc, 3) and joint (nj,), and F (m, 6) with what these
+    are on the bodies."""
+    for k in range(a.shape[0]):
+        for i in range(6):
+            F[k, i] = 0.0
+    add_forces(s, p, joint, 1.0, F)
+    for k in range(a.shape[0]):
+        take_blocks(s.mobility[k], F[k], a[k])
+        for i in range(6):
+            a[k, i] += s.free[k, i]
+
+
+@kernel()
 def project(n, x, y, mu, out):
     """Fill out (3,) with the projection of (n, x, y) onto the friction cone; where it was."""
     tangential = np.sqrt(x * x + y * y)
@@ -352,15 +366,7 @@ def solve_forces(s, p, joint, a, warm, tolerance):
     where = wholes(nc)
     slip, lag, scratch = vector(nc), vector(nc), vector3()
     start_a = matrix(m, 6)
-    # accelerations that belong to the forces at the start
-    for k in range(m):
-        for i in range(6):
-            F[k, i] = 0.0
-    add_forces(s, p, joint, 1.0, F)
-    for k in range(m):
-        take_blocks(s.mobility[k], F[k], a[k])
-        for i in range(6):
-            a[k, i] += s.free[k, i]
+    accelerations_of(s, p, joint, F, a)
     contact_rates(s, a, u)
     for c in range(nc):
         slip[c] = s.friction[c] * np.sqrt(u[c, 1] ** 2 + u[c, 2] ** 2)

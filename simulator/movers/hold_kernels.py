@@ -6,7 +6,7 @@ import numpy as np
 from ...compiled import call, kernel, part
 from ..engine.flight_kernels import begin, bring
 from ..engine.gather_kernels import drop_with
-from ..engine.islands_kernels import give_back_island, new_island, root_of, tell_stiff
+from ..engine.islands_kernels import counted_short, give_back_island, new_island, root_of, tell_stiff
 from ..engine.log_kernels import log_jump, log_work
 from ..engine.tables_kernels import (
     CHANNELS,
@@ -35,7 +35,7 @@ from ..engine.tables_kernels import (
     motions,
 )
 from ..kernels import matrix
-from ..tolerances import FIRST_STEP, LEAST_STEP, MICRO_STEP, SHORT_STEP
+from ..tolerances import FIRST_STEP, LEAST_STEP, MICRO_STEP
 from .ends_kernels import CALM, CAN_OPEN, FAILS, LEAVES, MICRO, REACHES_LIMIT
 from .implicit_kernels import make_implicit_step
 from .joint_parts_kernels import SATURATE
@@ -52,7 +52,16 @@ from .modes_kernels import (
     note_levels,
     within_touch,
 )
-from .pieces_kernels import begin_pieces, cubic_piece, energy, gains, on_step, piece_work, steady_piece
+from .pieces_kernels import (
+    begin_pieces,
+    cubic_piece,
+    energy,
+    gains,
+    kinetic_energy,
+    on_step,
+    piece_work,
+    steady_piece,
+)
 from .steps_kernels import end_of_room, make_step
 from .system_kernels import place, show_island, write_forces
 
@@ -67,6 +76,25 @@ def dissolve(world, island):
         motions(world)[body].island = -1
         body = motions(world)[body].fellow
     give_back_island(world, island)
+
+
+@kernel()
+def append_contact(world, island, last, row):
+    """Put a contact behind the `last` of an island's (-1: there is none yet); its row."""
+    e, table = islands(world)[island], contacts(world)
+    if last < 0:
+        e.contact = row
+    else:
+        table[last].fellow = row
+    table[row].fellow = -1
+    e.contacts += 1
+    return row
+
+
+@kernel()
+def member_of(world, c):
+    """A body of a contact that was found which is a member of the event."""
+    return c.first if motions(world)[c.first].mark == header(world).event else c.second
 
 
 @kernel()
@@ -90,16 +118,8 @@ def collect(world, root, island):
     for k in range(w.found_count):
         row = found(world)[k]
         c = table[row]
-        body = c.first if motions(world)[c.first].mark == w.event else c.second
-        if c.mode == OPEN or motions(world)[body].root != root:
-            continue
-        c.fellow = -1
-        if last < 0:
-            e.contact = row
-        else:
-            table[last].fellow = row
-        last = row
-        e.contacts += 1
+        if c.mode != OPEN and motions(world)[member_of(world, c)].root == root:
+            last = append_contact(world, island, last, row)
 
 
 @kernel()
@@ -113,13 +133,7 @@ def forget_near(world, island):
         if table[row].mode == NEAR:
             table[row].mode = OPEN
         else:
-            if last < 0:
-                e.contact = row
-            else:
-                table[last].fellow = row
-            table[row].fellow = -1
-            last = row
-            e.contacts += 1
+            last = append_contact(world, island, last, row)
         row = following
 
 
@@ -138,15 +152,8 @@ def keep_modes(world, island):
     for c in range(w.nc):
         o = table[rows[c]]
         o.mode, o.slow, o.direction[0], o.direction[1] = mode[c], slow[c], direction[c, 0], direction[c, 1]
-        if mode[c] == OPEN:
-            continue
-        o.fellow = -1
-        if last < 0:
-            e.contact = rows[c]
-        else:
-            table[last].fellow = rows[c]
-        last = rows[c]
-        e.contacts += 1
+        if mode[c] != OPEN:
+            last = append_contact(world, island, last, rows[c])
 
 
 @kernel(allocates=True)
@@ -184,7 +191,7 @@ def close_by_end(world, y, span, C):
 def rest(world, island):
     """Let the bodies of the island that is open stand still."""
     w, e = header(world), islands(world)[island]
-    moving = energy(world, local_state(world)[: w.m])
+    moving = kinetic_energy(world, local_state(world)[: w.m])
     e.start, e.end, e.noted = w.time, np.inf, w.time
     e.version += 1
     for n in range(CHANNELS):
@@ -196,7 +203,6 @@ def rest(world, island):
         for i in range(7):
             m.state[i] = local_state(world)[k, i]
         for i in range(3):
-            moving += bodies(world)[body].mass * w.gravity[i] * m.state[i]
             m.state[7 + i] = m.state[10 + i] = m.acceleration[i] = 0.0
         m.deviation = m.turning = 0.0
         m.start = w.time
@@ -212,14 +218,32 @@ def micro_motion(world, y, span, C, work):
 
 
 @kernel()
-def let_go(world, island):
-    """Let the bodies of the island that is open fly from where they are shown."""
-    w, y = header(world), local_state(world)
-    for k in range(w.m):
+def note_states(world):
+    """Let the bodies of the island that is open be where, and as fast as, they are shown."""
+    y = local_state(world)
+    for k in range(header(world).m):
         m = motions(world)[local_bodies(world)[k]]
-        m.held = 0
         for i in range(13):
             m.state[i] = y[k, i]
+
+
+@kernel()
+def saturate(world):
+    """Find out which drives of the island that is open are at their largest force."""
+    w = header(world)
+    w.asked_time = w.time
+    if w.ng > 0 and w.forces != 0:
+        w.asked_state = local_state(world).ctypes.data
+        call(w.forces, world, SATURATE, 0)
+
+
+@kernel()
+def let_go(world, island):
+    """Let the bodies of the island that is open fly from where they are shown."""
+    w = header(world)
+    note_states(world)
+    for k in range(w.m):
+        motions(world)[local_bodies(world)[k]].held = 0
     for c in range(w.nc):
         contacts(world)[local_contacts(world)[c]].mode = OPEN
     dissolve(world, island)
@@ -257,10 +281,7 @@ def start_island(world, root):
     e = islands(world)[island]
     y = local_state(world)[: w.m]
     place(world, y)
-    w.asked_time = w.time
-    if w.ng > 0 and w.forces != 0:
-        w.asked_state = y.ctypes.data
-        call(w.forces, world, SATURATE, 0)
+    saturate(world)
     before = energy(world, y)
     if w.nc > 0:
         note_levels(world)
@@ -272,9 +293,7 @@ def start_island(world, root):
     if islands(world)[island].implicit > 0 and not closing:
         if go_on_implicitly(world, island) == 0:
             return STARTED
-        for k in range(w.m):
-            for i in range(13):
-                motions(world)[local_bodies(world)[k]].state[i] = y[k, i]
+        note_states(world)
         forget_near(world, island)
         show_island(world, island)
         place(world, y)
@@ -301,9 +320,10 @@ def start_island(world, root):
         rest(world, island)
         return STARTED
     keep_modes(world, island)
-    if comes == CALMS or closing:
+    if comes == CALMS and not closing:
         micro_motion(world, y, micro, C, work)
     if closing:
+        steady_piece(world, y, micro, C)
         close_by_end(world, y, micro, C)
         piece_work(world, micro, C, work)
         for p in range(DEGREE):  # friction of the bounces is theirs
@@ -340,8 +360,7 @@ def hold(world, what, row):
         together = motions(world)[root].bound
         for c in range(w.found_count):
             o = table[found(world)[c]]
-            body = o.first if motions(world)[o.first].mark == w.event else o.second
-            together = together or (o.mode == HELD and root_of(world, body) == root)
+            together = together or (o.mode == HELD and root_of(world, member_of(world, o)) == root)
         if together:
             settle_roots(world, root)
             if start_island(world, root) == JAMS:
@@ -357,8 +376,7 @@ def open_near(world, root):
     w, table = header(world), contacts(world)
     for c in range(w.found_count):
         o = table[found(world)[c]]
-        body = o.first if motions(world)[o.first].mark == w.event else o.second
-        if o.mode == NEAR and root_of(world, body) == root:
+        if o.mode == NEAR and root_of(world, member_of(world, o)) == root:
             o.mode = OPEN
 
 
@@ -383,9 +401,7 @@ def go_on(world, island, j):
         body = motions(world)[body].fellow
     show_island(world, island)
     e = islands(world)[island]
-    if w.ng > 0 and w.forces != 0:
-        w.asked_time, w.asked_state = w.time, local_state(world).ctypes.data
-        call(w.forces, world, SATURATE, 0)
+    saturate(world)
     if e.implicit > 0:
         why = go_on_implicitly(world, island)
         drop_opened(world)
@@ -402,7 +418,7 @@ def go_on(world, island, j):
         return 1
     keep_modes(world, island)
     write_forces(world)
-    e.short = e.short + 1 if share * span < SHORT_STEP * w.duration else 0
+    e.short = counted_short(world, e.short, share * span)
     if span == 0.0 or share == 0.0:
         islands(world)[island].end = w.time
         return 2

@@ -5,9 +5,9 @@ Slip of 1e-4 m/s turns within microseconds into the direction in which it stays:
 and each stop or start of slip is an event of its own. An implicit step asks for forces in the friction cones at its
 end instead (Stewart and Trinkle 1996), with contacts that have just parted as rows that may press again: what
 turns, stops or touches within it is where it will be. One step of a span and two of half of it tell its error, by
-which its span follows; together they are a step of second order (Richardson), taken where all three agree what
-presses and what sticks. At its end contacts are closed in place and in velocity, and the piece is the cubic between
-both ends: between them contacts are off by the fourth power of the span.
+which its span follows; together they are a step of second order (Richardson), taken of bodies for whose contacts
+all three agree what presses and what sticks. At its end contacts are closed in place and in velocity, and the piece
+is the cubic between both ends: between them contacts are off by the fourth power of the span.
 
 Rejected: one step alone (of first order: 1e-6 m of error needs spans of 3e-5 s); contacts that part and touch again
 as impacts (a contact that chatters then is an event each step).
@@ -16,8 +16,7 @@ as impacts (a contact that chatters then is an event each step).
 import numpy as np
 
 from ...compiled import kernel
-from ..engine.contacts_kernels import LIMIT
-from ..engine.pairs_kernels import may_be_near, size_of
+from ..engine.pairs_kernels import size_of
 from ..engine.tables_kernels import (
     CLOSING,
     DEGREE,
@@ -58,7 +57,7 @@ from ..tolerances import (
 )
 from .force_kernels import contact_rates, solve_forces
 from .modes_kernels import bring_back, fastest, keep_closed, largest_force, note_levels, pull_of, within_touch
-from .pieces_kernels import cubic_piece, on_step, piece_work, steady_piece
+from .pieces_kernels import cubic_piece, kinetic_energy, on_step, piece_work, steady_piece
 from .sweeps_kernels import sweep_forces
 from .system_kernels import free_accelerations, note_places, place, problem, read_forces, write_forces
 
@@ -181,13 +180,6 @@ def land_within(world, h):
 
 
 @kernel()
-def can_be_near(world, c):
-    """Whether a contact that has parted may stay among those that can press again."""
-    o = contacts(world)[local_contacts(world)[c]]
-    return o.pair >= 0 and o.feature[0] != LIMIT and may_be_near(world, o.first, o.second)
-
-
-@kernel()
 def end_modes(world, last, way):
     """Let modes be those found at the end of a step, where the island is placed; contacts that are farther apart
     than `way` [m] open."""
@@ -199,7 +191,7 @@ def end_modes(world, last, way):
             o.level = np.nan  # it closes where it is now
         mode[c], slow[c] = last[c], 0
         if last[c] < 0 or last[c] == NEAR:
-            mode[c] = NEAR if placed[c, 21] <= way and can_be_near(world, c) else OPEN
+            mode[c] = NEAR if placed[c, 21] <= way else OPEN
         elif last[c] == SLIDING:
             x, y = placed[c, 16], placed[c, 17]
             slip = np.sqrt(x * x + y * y)
@@ -352,19 +344,13 @@ def deepest_on(world, C, scratch):
 def slow_down(world, end, work):
     """Let bodies be slower at the end of a step, in states end (m, 13), by what they gained there by its error;
     whether they did. Held contacts and joints stay as they are."""
-    w, gained, moving = header(world), 0.0, 0.0
+    gained, moving = 0.0, kinetic_energy(world, end)
     for p in range(DEGREE):
         gained += work[CLOSING, p] + work[FRICTION, p]
-    for k in range(w.m):
-        b, y = bodies(world)[local_bodies(world)[k]], end[k]
-        for i in range(3):
-            moving += 0.5 * b.mass * y[7 + i] * y[7 + i]
-            for j in range(3):
-                moving += 0.5 * y[10 + i] * b.inertia[i, j] * y[10 + j]
     if not gained > 0.0 or moving == 0.0:
         return False
     share = np.sqrt(max(0.0, 1.0 - gained / moving))
-    for k in range(w.m):
+    for k in range(header(world).m):
         for i in range(7, 13):
             end[k, i] *= share
     return True

@@ -266,22 +266,17 @@ def choose_modes(world, state, span, slipped, closing, sure):
     residual, _ = solve_forces(
         s, force[: w.nc], joint_force(world)[: w.nj], a[: w.m], warm, FORCE_ACCURACY * pull
     )
-    if not residual <= FORCES_FOUND * pull:  # from nothing, then
+    for swept in range(2):  # from nothing, then, or from where sweeps lead from there
+        if residual <= FORCES_FOUND * pull:
+            break
         for c in range(w.nc):
             force[c, 0] = force[c, 1] = force[c, 2] = 0.0
         for c in range(w.nj):
             joint_force(world)[c] = 0.0
+        if swept:
+            sweep_forces(s, force[: w.nc], joint_force(world)[: w.nj], FORCE_ACCURACY * pull)
         residual, _ = solve_forces(
-            s, force[: w.nc], joint_force(world)[: w.nj], a[: w.m], False, FORCE_ACCURACY * pull
-        )
-    if not residual <= FORCES_FOUND * pull:  # or from where sweeps lead
-        for c in range(w.nc):
-            force[c, 0] = force[c, 1] = force[c, 2] = 0.0
-        for c in range(w.nj):
-            joint_force(world)[c] = 0.0
-        sweep_forces(s, force[: w.nc], joint_force(world)[: w.nj], FORCE_ACCURACY * pull)
-        residual, _ = solve_forces(
-            s, force[: w.nc], joint_force(world)[: w.nj], a[: w.m], True, FORCE_ACCURACY * pull
+            s, force[: w.nc], joint_force(world)[: w.nj], a[: w.m], swept == 1, FORCE_ACCURACY * pull
         )
     if not residual <= FORCES_FOUND * pull:
         return NO_FORCES

@@ -160,15 +160,25 @@ def gains(world, work):
 
 
 @kernel()
-def energy(world, y):
-    """Kinetic energy and that in gravity [J] of the bodies shown, at packed states (m, 13)."""
-    w, total = header(world), 0.0
-    for k in range(w.m):
+def kinetic_energy(world, y):
+    """Kinetic energy [J] of the bodies shown, at packed states (m, 13)."""
+    total = 0.0
+    for k in range(header(world).m):
         b, s = bodies(world)[local_bodies(world)[k]], y[k]
         for i in range(3):
-            total += b.mass * (0.5 * s[7 + i] * s[7 + i] - w.gravity[i] * s[i])
+            total += 0.5 * b.mass * s[7 + i] * s[7 + i]
             for j in range(3):
                 total += 0.5 * s[10 + i] * b.inertia[i, j] * s[10 + j]
+    return total
+
+
+@kernel()
+def energy(world, y):
+    """Kinetic energy and that in gravity [J] of the bodies shown, at packed states (m, 13)."""
+    w, total = header(world), kinetic_energy(world, y)
+    for k in range(w.m):
+        for i in range(3):
+            total -= bodies(world)[local_bodies(world)[k]].mass * w.gravity[i] * y[k, i]
     return total
 
 

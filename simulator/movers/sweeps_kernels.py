@@ -8,7 +8,7 @@ import numpy as np
 
 from ...compiled import kernel
 from ..kernels import matrix, vector, vector3, zeros
-from .force_kernels import add_forces, take_blocks
+from .force_kernels import accelerations_of, take_blocks
 
 SWEEPS = 100
 
@@ -40,15 +40,8 @@ def sweep_forces(s, p, joint, tolerance):
                 take_blocks(s.mobility[k], s.joint_jacobian[c, side], joint_response[c, side])
                 for i in range(6):
                     joint_own[c] += s.joint_jacobian[c, side, i] * joint_response[c, side, i]
-    a, F, u = matrix(m, 6), matrix(m, 6), vector3()
-    for k in range(m):
-        for i in range(6):
-            F[k, i] = 0.0
-    add_forces(s, p, joint, 1.0, F)
-    for k in range(m):
-        take_blocks(s.mobility[k], F[k], a[k])
-        for i in range(6):
-            a[k, i] += s.free[k, i]
+    a, u = matrix(m, 6), vector3()
+    accelerations_of(s, p, joint, matrix(m, 6), a)
     kept, kept_joint, first = matrix(nc, 3), vector(nj), np.inf
     for c in range(nc):
         for e in range(3):
