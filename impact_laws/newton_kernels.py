@@ -3,8 +3,9 @@
 import numpy as np
 
 from ..compiled import kernel
-from .relaxation_kernels import residual_dense, solution_slopes, within_cones
-from .tolerances import NEWTON_SHIFTS, RELAXATION_GAIN
+from .outcome_kernels import FINE, judge
+from .relaxation_kernels import residual_dense, solution_slopes, velocity_given, within_cones
+from .tolerances import NEWTON_SHIFTS, RELAXATION_ACCEPTED, RELAXATION_GAIN
 
 NEWTON_STEPS, HALVINGS = 20, 9
 NEWTON_AT_ONCE = 300  # unknowns; larger problems are first relaxed with acceleration
@@ -62,6 +63,28 @@ def newton_matrix(W, slopes, gap, rows, m, dim, matrix, right):
         for b in range(m):
             right[a] += line[rows[b]] * gap[rows[b]]
             matrix[a, b] = line[rows[b]] + (1.0 if a == b else 0.0)
+
+
+@kernel(allocates=True)
+def good_enough(W, q, dim, impulse, residual, tolerance):
+    """Whether an impulse (n,) of this residual solves the problem: within the tolerance, or within
+    RELAXATION_ACCEPTED times that, where it leaves no approach and gains no energy."""
+    if residual <= tolerance:
+        return True
+    if not residual <= RELAXATION_ACCEPTED * tolerance:
+        return False
+    n, count = q.size, q.size // dim
+    scale, response, velocity = np.empty(count), np.empty(n), np.empty(n)
+    for c in range(count):
+        scale[c] = np.sqrt(W[dim * c, dim * c])
+    stiffest = scale.max()
+    for c in range(count):
+        scale[c] = scale[c] if scale[c] > 0.0 else stiffest
+    velocity_given(W, q, impulse, velocity)
+    for i in range(n):
+        response[i] = velocity[i] - q[i]
+    code, _, _ = judge(W, impulse, q, response, velocity, scale, dim)
+    return code == FINE
 
 
 @kernel(allocates=True)

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from . import relaxation_kernels
 from .contact_network import ContactNetwork
 from .law import generator_of
-from .newton_kernels import NEWTON_AT_ONCE, newton_dense
+from .newton_kernels import NEWTON_AT_ONCE, good_enough, newton_dense
 from .tolerances import NEWTON_SHIFTS
 
 Array = NDArray[np.float64]
@@ -71,6 +71,8 @@ class DenseRelaxation:
         self.newton_steps = 0
 
     def solve(self, tolerance: float, max_sweeps: int, rng: np.random.Generator | None = None) -> None:
+        """Bring the residual to the tolerance, or, beyond the first sweeps, to what is `good_enough`; or make all
+        sweeps."""
         self.sweeps, self.residual = relaxation_kernels.relax_and_judge(
             self.W,
             self.q,
@@ -92,11 +94,15 @@ class DenseRelaxation:
         self._target = np.empty(self.q.size)
         relaxation_kernels.frames_of(self.W, self.friction, self.dim, self.frames)
 
+    def solves(self, tolerance: float) -> bool:
+        """Whether the best impulse met counts as a solution."""
+        return bool(good_enough(self.W, self.q, self.dim, self.impulse, self.residual, tolerance))
+
     def _solve_in_rounds(self, tolerance: float, max_sweeps: int, rng: np.random.Generator | None) -> None:
         rng = generator_of(rng)
         if self.q.size <= NEWTON_AT_ONCE:
             self._newton(self.impulse, tolerance)
-            if self.residual <= tolerance:
+            if self.solves(tolerance):
                 return
         x = self.impulse.copy()
         length = relaxation_kernels.FEW_SWEEPS
@@ -108,24 +114,25 @@ class DenseRelaxation:
                 x = self._relaxed(self.W, self.q, x, omega, length, tolerance)
             else:
                 x = self._accelerated(x, 4 * length, tolerance)
-            if self._keep(x) <= tolerance:
+            self._keep(x)
+            if self.solves(tolerance):
                 return
             if self.q.size <= _NEWTON_UNKNOWNS:
                 self._newton(x, tolerance)
-                if self.residual <= tolerance:
+                if self.solves(tolerance):
                     return
             rounds += 1
             x = self.impulse.copy()
             if rounds >= 4:
                 self._proximal(x, _PROXIMAL[rounds % len(_PROXIMAL)], length, tolerance)
-                if self.residual <= tolerance:
+                if self.solves(tolerance):
                     return
                 x = self.impulse.copy()
             if rounds >= 4 and rounds % 2 == 0:
                 if self.rule == relaxation_kernels.COULOMB and self.q.size <= NEWTON_AT_ONCE:
                     for _ in range(_RESTARTS):
                         self._newton(self._anywhere(rng), tolerance)
-                        if self.residual <= tolerance:
+                        if self.solves(tolerance):
                             return
                 x = self._anywhere(rng)
             length = min(2 * length, 1000)

@@ -11,7 +11,12 @@ import numpy as np
 
 from ..compiled import kernel
 from .dissipation_kernels import coulomb_in_frame, dissipate_from, dissipation_frame
-from .tolerances import DISSIPATION_POLISH, RELAXATION_ALIGNED, RELAXATION_POLISH, RELAXATION_SLIDING
+from .tolerances import (
+    DISSIPATION_POLISH,
+    RELAXATION_ALIGNED,
+    RELAXATION_POLISH,
+    RELAXATION_SLIDING,
+)
 
 MAXIMUM_DISSIPATION, COULOMB = 0, 1
 FEW_SWEEPS = 25  # before the first Newton step
@@ -160,10 +165,24 @@ def solution_given_others(W, u, friction, frames, rule, dim, c, x, A, b, old, ne
             new[r] = 0.0
 
 
+@kernel()
+def least_scale(W, q, dim):
+    """Square of the impulse that residuals are at least relative to, which would stop the contact that moves
+    fastest: where an impact is tiny beside slip, or contacts of a face contradict each other by rounding, impulses
+    cannot be told closer."""
+    fastest = stiffest = 0.0
+    for c in range(q.size // dim):
+        square = 0.0
+        for r in range(dim):
+            square += q[dim * c + r] ** 2
+        fastest, stiffest = max(fastest, square), max(stiffest, W[dim * c, dim * c])
+    return fastest / stiffest**2 if stiffest > 0.0 else 0.0
+
+
 @kernel(allocates=True)
 def relax_dense(W, q, friction, frames, rule, dim, omega, sweeps, tolerance, x, u):
     """Sweep over all contacts until the largest change of an impulse in a sweep is below tolerance times the
-    largest impulse.
+    largest impulse, or times what `least_scale` says.
 
     x and u = q + W x are updated in place; u is refreshed every 50 sweeps. Two sweeps that move x along nearly
     the same line are taken for a geometric series and followed by its sum (Aitken). Returns (sweeps made, last
@@ -180,6 +199,7 @@ def relax_dense(W, q, friction, frames, rule, dim, omega, sweeps, tolerance, x, 
     step_before = np.empty(size)
     square_before = 0.0  # of step_before; 0 where it belongs to another line
     change = np.inf
+    least = least_scale(W, q, dim)
     for sweep in range(sweeps):
         if sweep % 50 == 0:
             velocity_given(W, q, x, u)
@@ -187,7 +207,7 @@ def relax_dense(W, q, friction, frames, rule, dim, omega, sweeps, tolerance, x, 
             x_before[i] = x[i]
             u_before[i] = u[i]
         moved = 0.0
-        largest = 0.0
+        largest = least
         for c in range(count):
             solution_given_others(W, u, friction, frames, rule, dim, c, x, A, b, old, new, RELAXATION_POLISH)
             i = dim * c
@@ -244,14 +264,14 @@ def relax_dense(W, q, friction, frames, rule, dim, omega, sweeps, tolerance, x, 
 @kernel(allocates=True)
 def residual_dense(W, q, friction, frames, rule, dim, x, u, target):
     """Refresh u = q + W x, fill target with every contact's solution given all others, and return the largest
-    distance of an impulse from it relative to the largest impulse."""
+    distance of an impulse from it relative to the largest impulse, or to what `least_scale` says."""
     A = np.empty((dim, dim))
     b = np.empty(dim)
     old = np.empty(dim)
     new = np.empty(dim)
     velocity_given(W, q, x, u)
     worst = 0.0
-    largest = 0.0
+    largest = least_scale(W, q, dim)
     for c in range(friction.size):
         solution_given_others(W, u, friction, frames, rule, dim, c, x, A, b, old, new, DISSIPATION_POLISH)
         distance = 0.0

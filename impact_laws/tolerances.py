@@ -165,6 +165,12 @@ RELAXATION_POLISH = 1e-3
 """The same for a contact inside a relaxation sweep, whose other contacts move anyway; the residual is always
 judged with DISSIPATION_POLISH. Larger: more sweeps. Smaller: a step more at every contact."""
 
+RELAXATION_ACCEPTED = 100.0
+"""[tolerance] Residual that is accepted where Newton's method after the first sweeps brings it no nearer, but
+nothing approaches any more and no energy is gained: contacts of a face that are off their plane by rounding
+contradict each other by that. Larger: forces of contacts are wrong. Smaller: such problems take thousands of
+sweeps, or count as unsolved."""
+
 RELAXATION_SLIDING = 1.0 - 1e-9
 """Share of the cone's tangential impulse from which a contact counts as sliding when its last impulse is looked at.
 Larger: rounding makes a sliding contact a sticking one. Smaller: sticking ones are taken for sliding."""

@@ -8,7 +8,7 @@ goes into the table of stages.
 import numpy as np
 
 from ...compiled import kernel, part
-from ...impact_laws.newton_kernels import NEWTON_AT_ONCE, newton_dense
+from ...impact_laws.newton_kernels import NEWTON_AT_ONCE, good_enough, newton_dense
 from ...impact_laws.reflection_kernels import FEASIBLE, IMMOVABLE, TOO_MANY, reflect
 from ...impact_laws.relaxation_kernels import FEW_SWEEPS, MAXIMUM_DISSIPATION, frames_of, relax_and_judge
 from ...impact_laws.sequential_lcp_kernels import RECORD_FULL as ROOM_USED
@@ -191,13 +191,15 @@ def law_dissipation(world, i, j):
         sweeps, residual = relax_and_judge(
             W, u, friction, w.law_order, dim, min(FEW_SWEEPS, w.law_limit), w.law_accuracy, impulse
         )
-        if not residual <= w.law_accuracy and u.size <= NEWTON_AT_ONCE and w.law_order == MAXIMUM_DISSIPATION:
+        solved = residual <= w.law_accuracy
+        if not solved and u.size <= NEWTON_AT_ONCE and w.law_order == MAXIMUM_DISSIPATION:
             frames = np.empty((count, 10))
             frames_of(W, friction, dim, frames)
             residual, numbers[2] = newton_dense(
                 W, u, friction, frames, w.law_order, dim, w.law_accuracy, impulse, impulse, residual
             )
-        if not residual <= w.law_accuracy:
+            solved = good_enough(W, u, dim, impulse, residual, w.law_accuracy)
+        if not solved:
             w.stages_count = 0
             return NEEDS_PYTHON
         numbers[0], numbers[1] = residual, sweeps
