@@ -19,7 +19,6 @@ vector7, vector12, vector13, vector18 = on_stack(7), on_stack(12), on_stack(13),
 matrix2x3, matrix3x3, matrix4x3, matrix6x6 = on_stack(2, 3), on_stack(3, 3), on_stack(4, 3), on_stack(6, 6)
 matrix2x13, matrix3x10 = on_stack(2, 13), on_stack(3, 10)
 wholes2, wholes4, wholes6 = on_stack(2, whole=True), on_stack(4, whole=True), on_stack(6, whole=True)
-wholes16x3 = on_stack(16, 3, whole=True)
 _three_series = on_stack(3, TERMS)
 """Arrays of these shapes that last as long as the call of the kernel that makes them."""
 
@@ -186,7 +185,7 @@ def free_piece_into(state, acceleration, inertia, inverse_inertia, C):
         size = max(size_q, size_w)
         if size > 0.0:
             span = min(span, root_of(SERIES_ACCURACY / size, k))
-    return span
+    return span if span < np.inf else 1.0 / speed  # spin so slow that these terms are below what numbers hold
 
 
 @kernel(allocates=True)

@@ -19,6 +19,10 @@ hardly leave, and it would need tens of thousands of steps. Larger shows. Smalle
 MOST_SEARCH_STEPS = 100_000
 """Steps after which a search for an impact gives up, and the run says so."""
 
+LEAST_CRAWL = 1e-2
+"""[of the scene's duration] By how much a search must have come forward in so many steps to be gone on with later.
+Smaller: runs that hardly get on. Larger: bodies that slide along each other without pressing end the run."""
+
 FLAT_EDGE = 1e-10
 """[sine of the bend] Triangles that bend less at their common edge are one face there. Larger: real ridges are not
 felt. Smaller: rounding makes ridges on flat faces, at which sliding corners would stop."""

@@ -4,6 +4,7 @@ import numpy as np
 
 from ...compiled import kernel
 from ..kernels import cross, ellipsoid_lowest, matrix2x3, vector18
+from ..tolerances import CONTACT_GAP
 from .frames_kernels import EDGE, FACE, POINT, RIM, frame_of_state, to_body, to_world
 from .separation_kernels import pair_separation
 
@@ -234,7 +235,7 @@ def pair_contacts(shape_a, state_a, shape_b, state_b, size, tolerance):
         outward[1, 0], outward[1, 1], outward[1, 2] = _face_normal(
             shape_b, frame_b, kinds[1], faces[1], nx, ny, nz
         )
-        same = max(tolerance, 1e-12 * size)
+        same = min(max(tolerance, 1e-12 * size), CONTACT_GAP * size)
         lone = 0 if kinds[0] == POINT else (1 if kinds[1] == POINT else -1)
         # corners of each side on what the other side touches with
         for side in range(2):
@@ -304,8 +305,8 @@ def pair_contacts(shape_a, state_a, shape_b, state_b, size, tolerance):
                 count += 1
         if lone < 0:
             count = _crossings(
-                shape_a, frame_a, shape_b, frame_b, nx, ny, nz, gap, same, kinds, counts, corners, numbers,
-                point, normals, gaps, features, indices, directions, radii, count,
+                shape_a, frame_a, shape_b, frame_b, nx, ny, nz, gap, same, tolerance > same, kinds, counts, corners,
+                numbers, point, normals, gaps, features, indices, directions, radii, count,
             )  # fmt: skip
         if count == 0:  # features that only graze each other: the middle of the closest corners
             nearest = np.inf
@@ -340,10 +341,11 @@ def pair_contacts(shape_a, state_a, shape_b, state_b, size, tolerance):
 
 @kernel()
 def _crossings(
-    shape_a, frame_a, shape_b, frame_b, nx, ny, nz, gap, same, kinds, counts, corners, numbers,
+    shape_a, frame_a, shape_b, frame_b, nx, ny, nz, gap, same, own, kinds, counts, corners, numbers,
     point, normals, gaps, features, indices, directions, radii, count,
 ):  # fmt: skip
-    """Add the contacts where the outlines of two touching features cross; returns the number of contacts."""
+    """Add the contacts where the outlines of two touching features cross, with the `gap` of the shapes, or, where
+    edges cross, each its `own`; returns the number of contacts."""
     sides_a = 1 if kinds[0] != SEVERAL else counts[0]
     sides_b = 1 if kinds[1] != SEVERAL else counts[1]
     shift = 0.5 * (shape_b.radius - shape_a.radius)
@@ -351,7 +353,7 @@ def _crossings(
         i2 = (i + 1) % max(counts[0], 2)
         for j in range(sides_b):
             j2 = (j + 1) % max(counts[1], 2)
-            found = 0
+            found, apart = 0, gap
             ax = ay = az = bx = by = bz = 0.0  # up to two crossings
             if kinds[0] != ROUND and kinds[1] != ROUND:
                 A, B = corners[0], corners[1]
@@ -366,6 +368,11 @@ def _crossings(
                 ay = 0.5 * (A[i, 1] + s * (A[i2, 1] - A[i, 1]) + B[j, 1] + t * (B[j2, 1] - B[j, 1]))
                 az = 0.5 * (A[i, 2] + s * (A[i2, 2] - A[i, 2]) + B[j, 2] + t * (B[j2, 2] - B[j, 2]))
                 found = 1
+                if own:
+                    apart = -shape_a.radius - shape_b.radius
+                    for k in range(3):
+                        m = nx if k == 0 else (ny if k == 1 else nz)
+                        apart += m * (A[i, k] + s * (A[i2, k] - A[i, k]) - B[j, k] - t * (B[j2, k] - B[j, k]))
             elif kinds[0] == ROUND and kinds[1] == ROUND:
                 dx, dy, dz = (
                     corners[1, 0, 0] - corners[0, 0, 0],
@@ -426,7 +433,7 @@ def _crossings(
                     continue
                 point[count, 0], point[count, 1], point[count, 2] = x, y, z
                 normals[count, 0], normals[count, 1], normals[count, 2] = nx, ny, nz
-                gaps[count] = gap
+                gaps[count] = apart
                 for side in range(2):
                     shape, frame = (shape_a, frame_a) if side == 0 else (shape_b, frame_b)
                     if kinds[side] == ROUND:

@@ -21,9 +21,8 @@ from ..kernels import (
     vector13,
     vector18,
     wholes4,
-    wholes16x3,
 )
-from ..tolerances import CONTACT_GAP, MOST_SEARCH_STEPS, SAME_NORMAL, TOUCH_GAP
+from ..tolerances import CONTACT_GAP, DEEPEST, MOST_SEARCH_STEPS, SAME_NORMAL, TOUCH_GAP
 from .convex_contacts_kernels import pair_contacts
 from .convex_impact_kernels import (
     axis_across,
@@ -33,17 +32,23 @@ from .convex_impact_kernels import (
     turn_across,
     turning_bounds,
 )
-from .frames_kernels import EDGE, FACE, frame_of_piece, to_body, to_world, used_terms
+from .frames_kernels import EDGE, FACE, POINT, frame_of_piece, to_body, to_world, used_terms
+from .separation_kernels import pair_separation
 
 _ON_HULL = 1e-7  # of the size: points this near what held contacts span are kept by them
 _SPREAD = 1e-6  # of the size: held contacts farther from a point, or line, span a line, or plane
+_PLANES = 32
+_OFFERS = 1e-4  # of the size: features this near offer planes too
 _APART = 1e-6  # of the size: from here on one axis leads as well
 
 
 @kernel()
 def spanned(points, size, basis):
-    """Rank (0 to 2) of what points (k, 3) span; fills basis (3, 3): a point of it and its unit directions."""
+    """Rank (0 to 2, -1 of none) of what points (k, 3) span; fills basis (3, 3): a point of it and its unit
+    directions."""
     count = points.shape[0]
+    if count == 0:
+        return -1
     far, which = 0.0, -1
     for i in range(3):
         basis[0, i] = points[0, i]
@@ -105,10 +110,11 @@ def lowest_line(shape, mx, my, mz, rx, ry, rz, ahead, kept, watched):
 
 @kernel()
 def plane_step(
-    A, frame_a, bounds_a, B, frame_b, bounds_b, n, o, kept_a, kept_b, owner, far, fast, horizon, size, slow,
-    deepest
+    A, frame_a, bounds_a, B, frame_b, bounds_b, n, o, turning, swing, kept_a, kept_b, owner, far, fast, horizon,
+    size, slow, deepest
 ):  # fmt: skip
-    """How long a plane across n, which turns at o [rad/s], has all watched points on their sides [s]; 0 where one
+    """How long a plane across n, which turns at o [rad/s] now, at no more than `turning` [rad/s] later, with n'' no
+    more than `swing` [1/s^2], has all watched points on their sides [s]; 0 where one
     of them touches it and comes closer; how far they are from it now [m]; how long until they could be too deep.
     `owner`: whose face it goes with, 0 for A, 1 for B, 2: nobody's; that body is on its side anyway."""
     touch = TOUCH_GAP * size
@@ -124,12 +130,11 @@ def plane_step(
     drift = n[0] * (frame_a[12] - frame_b[12]) + n[1] * (frame_a[13] - frame_b[13])
     drift += n[2] * (frame_a[14] - frame_b[14]) + tx * dx + ty * dy + tz * dz
     apart = n[0] * dx + n[1] * dy + n[2] * dz - A.radius - B.radius
-    turning = np.sqrt(o[0] * o[0] + o[1] * o[1] + o[2] * o[2])
     pull = 0.0
     for i in range(3):
         pull += (bounds_a[i] - bounds_b[i]) ** 2
     bend = np.sqrt(pull) + bounds_a[3] + bounds_b[3] + bounds_a[4] * A.reach + bounds_b[4] * B.reach
-    half = -0.5 * (bend + turning * (turning * far + 2.0 * fast))
+    half = -0.5 * (bend + swing * far + 2.0 * turning * fast)
     step, clear = horizon, np.inf
     for side in range(2):  # watched points of A over all of B, then those of B under all of A
         if side == owner:
@@ -141,7 +146,7 @@ def plane_step(
                 break
             gap, rate = apart + fa + fb, drift + ra + rb
             clear = min(clear, gap)
-            if gap <= touch and rate < -slow:
+            if gap <= touch and (rate < -slow or gap < -DEEPEST * size):  # or it is not between them
                 return 0.0, clear, first_root(deepest, rate, half)
             if gap <= close and (rate * rate <= -0.4 * half * deepest or (rate < 0.0 and gap <= touch)):
                 gap = max(gap + deepest, 0.1 * deepest)
@@ -159,6 +164,24 @@ def face_plane(shape, frame, f, sign, n, o):
         frame, sign * shape.normals[f, 0], sign * shape.normals[f, 1], sign * shape.normals[f, 2]
     )
     o[0], o[1], o[2] = frame[15], frame[16], frame[17]
+
+
+@kernel()
+def swing_across(ax, ay, az, bx, by, bz, turn_a, turn_b, horizon):
+    """How an axis n stays across an edge a of A and an edge b of B, unit vectors that turn with bodies of which
+    turn = |w|^2 + |w'| [1/s^2]: (the most it turns [rad/s], the largest n'' [1/s^2], for how long at most [s]).
+
+    With m = a x b, of length s, m' <= w_a + w_b, m'' <= turn_a + turn_b + 2 w_a w_b; n' <= m' / s, n'' <= (m'' +
+    2 m' n') / s + n'^2. Over that time s stays above nine tenths of what it is now.
+    """
+    x, y, z = cross(ax, ay, az, bx, by, bz)
+    s = 0.9 * np.sqrt(x * x + y * y + z * z)
+    wa, wb = np.sqrt(turn_a), np.sqrt(turn_b)
+    turning = (wa + wb) / s
+    swing = (turn_a + turn_b + 2.0 * wa * wb + 2.0 * (wa + wb) * turning) / s + turning * turning
+    if turning > 0.0:
+        horizon = min(horizon, 0.1 / turning)
+    return turning, swing, horizon
 
 
 @kernel()
@@ -204,18 +227,54 @@ def comes_closer(A, state_a, frame_a, B, state_b, frame_b, feature, index, size,
     return False
 
 
+@kernel()
+def add_planes(A, frame_a, B, frame_b, feature, index, normal, near, crossing, planes, count):
+    """Put the planes that contacts offer (feature, index (k, 2), normal (k, 3)) behind the first `count` of planes
+    (n, 4), each once: side (2: across two edges), face or edge of A, edge of B, and whether both edges stay in it,
+    as those do that are `near` (k,) or have one lone `crossing`; how many there are now."""
+    faces = wholes4()
+    for k in range(feature.shape[0]):
+        for side in range(2):
+            shape, frame, sign = (A, frame_a, -1.0) if side == 0 else (B, frame_b, 1.0)
+            found = faces_that_lie(
+                shape, feature[k, side], index[k, side], frame, sign * normal[k, 0], sign * normal[k, 1],
+                sign * normal[k, 2], faces,
+            )  # fmt: skip
+            for f in range(found):
+                count = add_plane(planes, count, side, faces[f], -1, 0)
+        if feature[k, 0] == EDGE and feature[k, 1] == EDGE and index[k, 0] >= 0 and index[k, 1] >= 0:
+            stays = 1 if crossing or near[k] else 0
+            count = add_plane(planes, count, 2, index[k, 0], index[k, 1], stays)
+    return count
+
+
+@kernel()
+def add_plane(planes, count, side, one, other, stays):
+    """Put a plane behind the first `count` of planes (n, 4), unless it is there or there is no room; how many there
+    are now."""
+    for p in range(count):
+        if planes[p, 0] == side and planes[p, 1] == one and planes[p, 2] == other:
+            return count
+    if count == planes.shape[0]:
+        return count
+    planes[count, 0], planes[count, 1], planes[count, 2], planes[count, 3] = side, one, other, stays
+    return count + 1
+
+
 @kernel(allocates=True)
 def held_impact(
-    A, CA, bounds_a, start_a, B, CB, bounds_b, start_b, span, feature, index, point, normal, holds, size, slow
+    A, CA, bounds_a, start_a, B, CB, bounds_b, start_b, span, feature, index, point, normal, near, holds, size,
+    slow,
 ):  # fmt: skip
     """First time in [0, span] at which two hulls that touch now, do so elsewhere too: (time, hit).
 
     `feature`, `index` (k, 2), `point`, `normal` (k, 3): of the contacts now, world axes. `holds`: whether these are
-    kept closed; else it is also looked whether they close again, and the time tells from when on the hulls are
-    clearly apart. `start_a`, `start_b`: ages of the pieces. hit: 1, 0 none, 2 apart, -2 step limit.
+    kept closed, or, those that are `near` (k,), from overlapping; else it is also looked whether they close again,
+    and the time tells from when on the hulls are clearly apart. `start_a`, `start_b`: ages of the pieces. hit: 1,
+    0 none, 2 apart, -2 step limit.
     """
     basis = matrix3x3()
-    rank = spanned(point, size, basis)
+    rank = spanned(point[~near], size, basis)
     if rank == 2 and holds:
         return np.inf, 0
     state, frame_a, frame_b = vector13(), vector18(), vector18()
@@ -228,34 +287,16 @@ def held_impact(
     edge_a, edge_b = np.empty_like(kept_a), np.empty_like(kept_b)
     nx, ny, nz = normal[0, 0], normal[0, 1], normal[0, 2]
     if holds:
-        mark_kept(A, frame_a, -A.radius, nx, ny, nz, rank, basis, size, kept_a)
-        mark_kept(B, frame_b, B.radius, nx, ny, nz, rank, basis, size, kept_b)
-    planes = wholes16x3()  # side (2: across two edges), face or edge of A, edge of B
-    count = 0
-    faces = wholes4()
-    for k in range(feature.shape[0]):
-        for side in range(2):
-            shape, frame, sign = (A, frame_a, -1.0) if side == 0 else (B, frame_b, 1.0)
-            found = faces_that_lie(
-                shape, feature[k, side], index[k, side], frame, sign * normal[k, 0], sign * normal[k, 1],
-                sign * normal[k, 2], faces,
-            )  # fmt: skip
-            for f in range(found):
-                new = count < 16
-                for p in range(count):
-                    new = new and not (planes[p, 0] == side and planes[p, 1] == faces[f])
-                if new:
-                    planes[count, 0], planes[count, 1], planes[count, 2] = side, faces[f], -1
-                    count += 1
-        if (
-            feature[k, 0] == EDGE
-            and feature[k, 1] == EDGE
-            and index[k, 0] >= 0
-            and index[k, 1] >= 0
-            and count < 16
-        ):
-            planes[count, 0], planes[count, 1], planes[count, 2] = 2, index[k, 0], index[k, 1]
-            count += 1
+        if rank >= 0:
+            mark_kept(A, frame_a, -A.radius, nx, ny, nz, rank, basis, size, kept_a)
+            mark_kept(B, frame_b, B.radius, nx, ny, nz, rank, basis, size, kept_b)
+        for k in range(near.size):
+            if near[k] and feature[k, 0] == POINT and index[k, 0] >= 0:
+                kept_a[index[k, 0]] = True
+            if near[k] and feature[k, 1] == POINT and index[k, 1] >= 0:
+                kept_b[index[k, 1]] = True
+    planes = np.empty((_PLANES, 4), np.int64)
+    count = add_planes(A, frame_a, B, frame_b, feature, index, normal, near, holds and rank == 0, planes, 0)
     n, o = vector3(), vector3()
     tau = 0.0
     for made in range(MOST_SEARCH_STEPS):
@@ -267,13 +308,15 @@ def held_impact(
         far, fast, horizon = turning_bounds(A, frame_a, bounds_a, B, frame_b, bounds_b, left)
         step, clear, deeper = 0.0, -np.inf, 0.0
         for p in range(count):
-            here, there = kept_a, kept_b
+            here, there, longest = kept_a, kept_b, horizon
             if planes[p, 0] == 0:
                 face_plane(A, frame_a, planes[p, 1], -1.0, n, o)
+                turning, swing = np.sqrt(bounds_a[4]), bounds_a[4]
             elif planes[p, 0] == 1:
                 face_plane(B, frame_b, planes[p, 1], 1.0, n, o)
+                turning, swing = np.sqrt(bounds_b[4]), bounds_b[4]
             else:
-                if rank == 0 and holds:  # both edges stay in this plane as a whole, wherever they cross
+                if planes[p, 3]:  # both edges stay in this plane as a whole, wherever they cross
                     for i in range(kept_a.shape[0]):
                         edge_a[i] = kept_a[i]
                     for i in range(kept_b.shape[0]):
@@ -289,9 +332,12 @@ def held_impact(
                 if n[0] == 0.0 and n[1] == 0.0 and n[2] == 0.0:
                     continue
                 o[0], o[1], o[2] = turn_across(frame_a, frame_b, n[0], n[1], n[2], ax, ay, az, bx, by, bz)
+                turning, swing, longest = swing_across(
+                    ax, ay, az, bx, by, bz, bounds_a[4], bounds_b[4], horizon
+                )
             allowed, gap, sinks = plane_step(
-                A, frame_a, bounds_a, B, frame_b, bounds_b, n, o, here, there, planes[p, 0], far, fast, horizon,
-                size, slow, deepest,
+                A, frame_a, bounds_a, B, frame_b, bounds_b, n, o, turning, swing, here, there, planes[p, 0], far,
+                fast, longest, size, slow, deepest,
             )  # fmt: skip
             step, clear, deeper = max(step, allowed), max(clear, gap), max(deeper, sinks)
             if step >= horizon:
@@ -302,7 +348,20 @@ def held_impact(
                 return tau, 1
             if not holds:
                 return tau, 2
-            # no plane of these keeps them apart, nor do they meet: look again before they could be too deep
+            # no plane of these keeps them apart, nor do they meet: others may, of what is near now
+            _, others, _, features, indices, _, _ = pair_contacts(
+                A, state_a, B, state_b, size, _OFFERS * size
+            )
+            known = count
+            count = add_planes(
+                A, frame_a, B, frame_b, features, indices, others, np.zeros(others.shape[0], np.bool_), False,
+                planes, count,
+            )  # fmt: skip
+            if count > known:
+                continue
+            if rank < 0 and pair_separation(A, state_a, B, state_b, size)[1] > CONTACT_GAP * size:
+                return tau, 2
+            # or look again before they could be too deep
             step = max(deeper, deepest / max(fast, slow))
         if tau >= span or (holds and count == 0):
             return np.inf, 0

@@ -12,9 +12,20 @@ from ...compiled import kernel
 from ..kernels import cross, dot, matrix2x3, matrix3x3, rotation_matrix_into, vector2, wholes2, zeros
 from ..tolerances import CONTACT_GAP
 from .curves_kernels import CIRCLE, ELLIPSOID_CURVE, FACE_CURVE, LINE, POINT_CURVE
-from .pairs_kernels import BALLS, ON_PLANE, has_cylinder, kind_of, surface_of
+from .pairs_kernels import BALLS, HULLS, ON_PLANE, has_cylinder, kind_of, size_of, surface_of
 from .shapes_kernels import shape_of
-from .tables_kernels import GEOMETRY, NUMBER, OPEN, bodies, contacts, header, pairs, reserve
+from .tables_kernels import (
+    GEOMETRY,
+    IMPLICIT,
+    NUMBER,
+    OPEN,
+    bodies,
+    contacts,
+    header,
+    motions,
+    pairs,
+    reserve,
+)
 
 _CONTACTS = NUMBER["contacts"]
 POINT, EDGE, FACE, RIM, LIMIT, ELLIPSOID = 0, 1, 2, 3, 4, 5  # as event.Feature
@@ -49,13 +60,33 @@ def new_contact(world):
 
 @kernel()
 def may_be_near(world, c):
-    """Whether a contact that has parted may stay among those of implicit steps: of balls and on half-spaces
-    searches leave out the points that touch, and nothing else; of hulls and meshes they follow what contacts hold
-    together."""
-    if c.pair < 0 or c.feature[0] == LIMIT:
-        return False
-    kind = kind_of(world, c.first, c.second)
-    return kind == BALLS or (kind == ON_PLANE and not has_cylinder(world, c.first, c.second))
+    """Whether a contact that has parted may stay among those of implicit steps: where searches leave out the
+    points that touch, and nothing else."""
+    return c.pair >= 0 and c.feature[0] != LIMIT and leaves_out(world, c.first, c.second)
+
+
+@kernel()
+def leaves_out(world, i, j):
+    """Whether searches for the next impact of two bodies leave out the points of contacts that are only near."""
+    kind = kind_of(world, i, j)
+    return kind == BALLS or kind == HULLS or (kind == ON_PLANE and not has_cylinder(world, i, j))
+
+
+@kernel()
+def reach_of(world, i, j):
+    """From which distance [m] on two bodies touch; where one of them goes on by implicit steps, also what is only
+    near enough to touch within one."""
+    w, reach = header(world), CONTACT_GAP * size_of(world, i, j)
+    if leaves_out(world, i, j) and (is_stepped(world, i) or is_stepped(world, j)):
+        reach = max(reach, w.longest_implicit_step**2 * w.speed / w.duration)
+    return reach
+
+
+@kernel()
+def is_stepped(world, body):
+    """Whether a body moves, or goes on, by implicit steps."""
+    m = motions(world)[body]
+    return bodies(world)[body].movable and (m.implicit > 0 or m.kind == IMPLICIT)
 
 
 @kernel()
@@ -275,7 +306,10 @@ def attach(world, c, first_state, second_state):
     for i in range(3):
         g[i], g[4 + i], g[7 + i] = place[0, i], outward[1, i], sign * c.tangent[i]
         g[10 + i], g[14 + i], g[18 + i] = place[1, i], along[0, i], along[1, i]
-    g[3], g[13], g[17], g[21], g[22] = radius[0], radius[1] + max(c.gap, 0.0), circle[0], circle[1], crossing
+    apart = max(c.gap, 0.0)
+    if apart > CONTACT_GAP * size_of(world, c.first, c.second):
+        apart = 0.0  # it is only near: nothing keeps it at this gap
+    g[3], g[13], g[17], g[21], g[22] = radius[0], radius[1] + apart, circle[0], circle[1], crossing
     for k in range(2):
         body = c.side[k]
         if not bodies(world)[body].movable:

@@ -1,13 +1,15 @@
 """Everything that touches at an instant, as one set: members (movable bodies) and found (their contacts), in
 order."""
 
+import numpy as np
+
 from ...compiled import call, kernel
 from ..kernels import vector13, wholes
 from ..movers.joint_parts_kernels import TOUCH
 from ..movers.system_kernels import note_places, place, read_state, show_members, states_now
 from ..tolerances import CONTACT_GAP, SAME_NORMAL, SAME_PLACE
 from .cells_kernels import list_others
-from .contacts_kernels import LIMIT, attach, carry_over, drop_contact
+from .contacts_kernels import LIMIT, attach, carry_over, drop_contact, reach_of
 from .flight_kernels import bring
 from .meetings_kernels import earliest_meeting
 from .pairs_kernels import collide, inside_row, kind_of, size_of
@@ -77,12 +79,25 @@ def touch_now(world, i, j):
         pairs(world)[pair].contact = -1
     body, other = (j, i) if bodies(world)[i].level < 0 else (i, j)
     gap, _ = earliest_meeting(world, body, other, w.time)
-    touching = gap <= CONTACT_GAP * size_of(world, i, j)
+    touching = gap <= reach_of(world, i, j)
     touching = touching and call(w.touch[kind_of(world, i, j)], world, i, j) > 0
     if before >= 0:
         pairs(world)[pair].stale = 0
         carry_over(world, pair, before)
+    if touching:
+        note_near(world, inside_row(world, i, j))
     return touching
+
+
+@kernel()
+def note_near(world, pair):
+    """Let new contacts of a pair be only near that do not touch."""
+    row = pairs(world)[pair].contact
+    while row >= 0:
+        c = contacts(world)[row]
+        if c.gap > CONTACT_GAP * size_of(world, c.first, c.second):
+            c.mode, c.level = NEAR, np.nan
+        row = c.next
 
 
 @kernel()

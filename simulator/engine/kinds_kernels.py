@@ -32,12 +32,13 @@ from ..tolerances import (
     STAY,
     TOUCH_GAP,
 )
-from .contacts_kernels import ELLIPSOID, FACE, POINT, RIM, add_contact, add_contacts, set_along
+from .contacts_kernels import ELLIPSOID, FACE, POINT, RIM, add_contact, add_contacts, reach_of, set_along
 from .flight_kernels import place_at, state_at
 from .pairs_kernels import inside_row, is_second, pair_row, size_of
 from .shapes_kernels import bounds_of, piece_of, shape_of
 from .tables_kernels import (
     BALLISTIC,
+    NEAR,
     OPEN,
     bodies,
     contacts,
@@ -71,6 +72,7 @@ def in_order(world, i, j):
 def answer(world, begins, when, hit):
     """What a search returns, from the time after `begins` at which a kernel found the next meeting."""
     if hit == -2:
+        header(world).span = begins + when  # it has come so far
         return -1
     if when == np.inf:
         return 0
@@ -140,8 +142,8 @@ def search_on_plane(world, i, j):
             w.span = m.start + when
             return 1
     begin = 0.0
-    if bodies(world)[a].sensor or b.sensor:  # it may have been inside before
-        begin = w.span - m.start
+    if bodies(world)[a].sensor or b.sensor or w.crawls:  # it may have been inside before
+        begin = max(0.0, w.span - m.start)
     shape = shape_of(world, a)
     ignored = np.zeros(shape.points.shape[0], np.bool_)
     row = inside_row(world, a, plane)
@@ -155,8 +157,6 @@ def search_on_plane(world, i, j):
         shape, piece_of(world, a), begin, m.end - m.start, bounds_of(world, a), ignored, b.normal, b.offset, size,
         slow,
     )  # fmt: skip
-    if hit == -2:
-        return -1
     return answer(world, motions(world)[a].start, when, hit)
 
 
@@ -171,11 +171,10 @@ def core_point(shape, c):
 def touch_on_plane(world, i, j):
     """Where a body touches a half-space."""
     a, plane = in_order(world, i, j)
-    b, size = bodies(world)[plane], bodies(world)[a].size
-    state = vector13()
+    b, state = bodies(world)[plane], vector13()
     state_at(world, a, header(world).time, state)
     shape = shape_of(world, a)
-    rows = half_space_contacts(shape, state, b.normal, b.offset, CONTACT_GAP * size)
+    rows = half_space_contacts(shape, state, b.normal, b.offset, reach_of(world, a, plane))
     if rows.shape[0] == 0:
         return 0
     pair = pair_row(world, a, plane)
@@ -222,7 +221,7 @@ def search_balls(world, i, j):
     begins = max(m.start, n.start)
     if held(world, a, b):
         return 0
-    if bodies(world)[a].sensor or bodies(world)[b].sensor:  # it may have been inside before
+    if bodies(world)[a].sensor or bodies(world)[b].sensor or w.crawls:  # it may have been inside before
         begins = max(begins, w.span)
     if m.kind <= BALLISTIC and n.kind <= BALLISTIC and (
         m.acceleration[0] == n.acceleration[0]
@@ -302,6 +301,7 @@ def search_falling_balls(world, a, b, begins):
         if following == time:
             following = np.nextafter(time, np.inf)
         time = min(following, end)
+    w.span = time
     return -1
 
 
@@ -331,7 +331,7 @@ def touch_balls(world, i, j):
     dx, dy, dz = here[0] - there[0], here[1] - there[1], here[2] - there[2]
     distance = np.sqrt(dx * dx + dy * dy + dz * dz)
     gap = distance - ra - rb
-    if gap > CONTACT_GAP * max(ra, rb):
+    if gap > reach_of(world, a, b):
         return 0
     nx, ny, nz = (dx / distance, dy / distance, dz / distance) if distance > 0.0 else (0.0, 0.0, 1.0)
     middle = rb + 0.5 * gap
@@ -370,14 +370,15 @@ def search_hulls(world, i, j):
             if normal.shape[0] > 0:
                 when, hit = held_impact(
                     shape, first, bounds_of(world, a), begins - m.start, other, second, bounds_of(world, b),
-                    begins - n.start, min(m.end, n.end) - begins, feature, index, place, normal, False, size, slow,
+                    begins - n.start, min(m.end, n.end) - begins, feature, index, place, normal,
+                    np.zeros(normal.shape[0], np.bool_), False, size, slow,
                 )  # fmt: skip
                 if hit != 2:
                     return answer(world, begins, when, hit)
                 header(world).span = begins + when
         return search_apart(world, a, b)
     feature, index = np.empty((count, 2), np.int64), np.empty((count, 2), np.int64)
-    place, normal = np.empty((count, 3)), np.empty((count, 3))
+    place, normal, near = np.empty((count, 3)), np.empty((count, 3)), np.empty(count, np.bool_)
     k, c = 0, pairs(world)[row].contact
     while c >= 0:
         contact = contacts(world)[c]
@@ -386,13 +387,17 @@ def search_hulls(world, i, j):
                 feature[k, side], index[k, side] = contact.feature[side], contact.index[side]
             for axis in range(3):
                 place[k, axis], normal[k, axis] = contact.point[axis], contact.normal[axis]
+            near[k] = contact.mode == NEAR
             k += 1
         c = contact.next
     begins = max(m.start, n.start)
     when, hit = held_impact(
         shape, first, bounds_of(world, a), begins - m.start, other, second, bounds_of(world, b), begins - n.start,
-        min(m.end, n.end) - begins, feature, index, place, normal, True, size, slow,
+        min(m.end, n.end) - begins, feature, index, place, normal, near, True, size, slow,
     )  # fmt: skip
+    if hit == 2:
+        header(world).span = begins + when
+        return search_apart(world, a, b)
     return answer(world, begins, when, hit)
 
 
@@ -414,7 +419,7 @@ def touch_hulls(world, i, j):
     size = size_of(world, a, b)
     shape, other = shape_of(world, a), shape_of(world, b)
     point, normal, gap, feature, index, along, radius = pair_contacts(
-        shape, here, other, there, size, CONTACT_GAP * size
+        shape, here, other, there, size, reach_of(world, a, b)
     )
     count = gap.size
     if count == 0:

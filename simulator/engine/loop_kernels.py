@@ -64,6 +64,7 @@ from .pairs_kernels import collide, inside_row, pair_row, size_of
 from .queue_kernels import (
     BOUND,
     CELL,
+    CRAWLS,
     INSIDE,
     ISLAND_ENDS,
     MEETING,
@@ -141,8 +142,8 @@ def advance(world):
         drop_first(world)
         happened = w.happened
         why = REACHED
-        if what == BOUND:  # may meet: now find out exactly
-            why = REACHED if search(world, first, second, w.time) else SEARCH_FAILED
+        if what == BOUND or what == CRAWLS:  # may meet: now find out exactly
+            why = REACHED if search(world, first, second, w.time, what == CRAWLS) else SEARCH_FAILED
         elif what == CELL:  # comes among other neighbours
             come_among(world, second // 64, second % 64)
         elif what == PIECE_ENDS:  # its series ends, nothing happens

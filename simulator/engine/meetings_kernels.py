@@ -9,10 +9,11 @@ import numpy as np
 
 from ...compiled import call, kernel
 from ..kernels import first_root, vector6
+from ..tolerances import LEAST_CRAWL
 from .cells_kernels import list_others, settle_in
 from .flight_kernels import place_at
 from .pairs_kernels import collide, inside_row, kind_of
-from .queue_kernels import BOUND, INSIDE, MEETING, enter_pair
+from .queue_kernels import BOUND, CRAWLS, INSIDE, MEETING, enter_pair
 from .tables_kernels import BALLISTIC, STILL, bodies, header, motions, others, pairs
 
 EARLY = 1e-9  # share of a span by which a meeting is put earlier, for rounding
@@ -128,12 +129,20 @@ def plan(world, body, time, beside):
 
 
 @kernel()
-def search(world, i, j, since):
-    """Find when two bodies meet, not before `since` [s], and enter it; False where the search does not end."""
+def search(world, i, j, since, crawls):
+    """Find when two bodies meet, not before `since` [s], and enter it; False where the search does not end.
+
+    Bodies that touch all the time and hardly leave, as a box does that slides along a wall which nothing presses it
+    against, are searched for in small steps: where these are too many, the search goes on from where it has come
+    (`crawls`) when all else that is due before has happened, which often ends it.
+    """
     w = header(world)
     w.searches_made += 1
-    w.span = since
+    w.span, w.crawls = since, 1 if crawls else 0
     answer = call(w.search[kind_of(world, i, j)], world, i, j)
     if answer > 0:
         enter_pair(world, w.span, i, j, MEETING)
+    elif answer < 0 and w.span - since >= LEAST_CRAWL * w.duration:
+        enter_pair(world, w.span, i, j, CRAWLS)
+        answer = 0
     return answer >= 0

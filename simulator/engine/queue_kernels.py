@@ -7,8 +7,9 @@ with an old version is void. Entries of one time come in the order of their bodi
 from ...compiled import kernel
 from .tables_kernels import NUMBER, header, islands, motions, queue, reserve
 
-BOUND, MEETING, INSIDE = 0, 1, 2
-"""Of a pair: may meet from then on; meets; a body may leave a sensor."""
+BOUND, MEETING, INSIDE, CRAWLS = 0, 1, 2, 7
+"""Of a pair: may meet from then on; meets; a body may leave a sensor; the search for when it meets has come that
+far."""
 CELL, PIECE_ENDS, ISLAND_ENDS, SETTLE = 3, 4, 5, 6
 """Of a body or island: leaves its cell; its piece ends; the piece of an island ends; is to be settled anew."""
 _CELLS_FIRST, _ENDS_LAST = -1, 1 << 40  # in the place of the lower body

@@ -54,7 +54,7 @@ def look_inside(world, i, j):
     gap, size = w.span, size_of(world, i, j)
     if gap > CONTACT_GAP * size:
         pairs(world)[inside_row(world, i, j)].inside = 0
-        return search(world, i, j, w.time)
+        return search(world, i, j, w.time, False)
     here, there = vector6(), vector6()
     place_at(world, i, w.time, here)
     place_at(world, j, w.time, there)

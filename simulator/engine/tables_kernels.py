@@ -419,6 +419,7 @@ HEADER = np.dtype(
         ("failed_first", WHOLE),
         ("failed_second", WHOLE),
         ("span", FLOAT),  # argument, and answer, of searches
+        ("crawls", WHOLE),  # whether a search goes on from there
         ("never_rests", WHOLE),  # whether forces may change at any time
         ("moving", WHOLE),  # movable bodies that do not rest
         ("free_contact", WHOLE),

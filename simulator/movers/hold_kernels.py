@@ -34,10 +34,10 @@ from ..engine.tables_kernels import (
     members,
     motions,
 )
-from ..kernels import matrix
+from ..kernels import matrix, wholes
 from ..tolerances import FIRST_STEP, LEAST_STEP, MICRO_STEP
 from .ends_kernels import CALM, CAN_OPEN, FAILS, LEAVES, MICRO, REACHES_LIMIT
-from .implicit_kernels import make_implicit_step
+from .implicit_kernels import close_end, make_implicit_step
 from .joint_parts_kernels import SATURATE
 from .modes_kernels import (
     CALMS,
@@ -283,12 +283,14 @@ def start_island(world, root):
     place(world, y)
     saturate(world)
     before = energy(world, y)
-    if w.nc > 0:
+    if w.nc > 0 and islands(world)[island].implicit > 0 and not closing:
+        close_end(world, y, wholes(w.nc))
+    elif w.nc > 0:
         note_levels(world)
         bring_back(world, y, False)
-    if w.nc > 0 and not closing:
-        keep_closed(world, y, True, True)
-        place(world, y)
+        if not closing:
+            keep_closed(world, y, True, True)
+            place(world, y)
     log_jump(world, energy(world, y) - before)
     if islands(world)[island].implicit > 0 and not closing:
         if go_on_implicitly(world, island) == 0:

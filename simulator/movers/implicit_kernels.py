@@ -275,7 +275,7 @@ def make_implicit_step(world, longest, C, work):
         if slow_down(world, end, work):
             cubic_piece(world, y, end, h, C)
             piece_work(world, h, C, work)
-        if least or deepest_on(world, C, whole) <= IMPLICIT_OVERLAP * w.length:
+        if least or deepest_on(world, C, h, whole) <= IMPLICIT_OVERLAP * w.length:
             return h, h * share, calm
         for c in range(w.nc):
             mode[c], contacts(world)[local_contacts(world)[c]].level = kept[c], level[c]
@@ -327,17 +327,40 @@ def close_end(world, end, caught):
             break
 
 
-@kernel()
-def deepest_on(world, C, scratch):
-    """How deep [m] contacts that are shown overlap within a piece C (m, 13, DEGREE), looked at at thirds."""
-    deepest = 0.0
-    for look in range(1, 4):
+@kernel(allocates=True)
+def deepest_on(world, C, h, scratch):
+    """How deep [m] contacts that are shown overlap within a piece C (m, 13, DEGREE) of h [s]: looked at at thirds,
+    with their rates, between which gaps are cubic."""
+    w, deepest = header(world), 0.0
+    before, rate_before = vector(w.nc), vector(w.nc)
+    for look in range(4):
         on_step(C, look / 3.0, scratch)
         place(world, scratch)
-        for c in range(header(world).nc):
-            if local_mode(world)[c] != OPEN:
-                deepest = max(deepest, -local_placed(world)[c, 21])
+        for c in range(w.nc):
+            if local_mode(world)[c] == OPEN:
+                continue
+            gap, rate = local_placed(world)[c, 21], local_placed(world)[c, 15] * h / 3.0
+            if look > 0:
+                deepest = max(deepest, -lowest_between(before[c], rate_before[c], gap, rate))
+            before[c], rate_before[c] = gap, rate
     return deepest
+
+
+@kernel()
+def lowest_between(p, r, q, s):
+    """Least value on [0, 1] of the cubic with values p, q and slopes r, s at its ends, but not at its start."""
+    least = q
+    a, b = 3.0 * (r + s + 2.0 * (p - q)), 2.0 * (3.0 * (q - p) - 2.0 * r - s)  # its slope: a x^2 + b x + r
+    under = b * b - 4.0 * a * r
+    if under >= 0.0:
+        root = np.sqrt(under)
+        half = -0.5 * (b + (root if b >= 0.0 else -root))
+        for k in range(2):
+            top, bottom = (half, a) if k == 0 else (r, half)
+            if bottom != 0.0 and 0.0 < top / bottom < 1.0:
+                x = top / bottom
+                least = min(least, p + x * (r + x * (0.5 * b + x * a / 3.0)))
+    return least
 
 
 @kernel()

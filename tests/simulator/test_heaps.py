@@ -36,10 +36,12 @@ def check_heap(law, kinds, seed, restitution, until):
         ]
     )
     scale = energy[0] - energy.min()
-    assert np.diff(energy).max() <= 1e-12 * scale
+    implicit = trajectory.implicit_share > 0.0  # whose energy is off within a step, not at its ends
+    assert np.diff(energy).max() <= (1e-9 if implicit else 1e-12) * scale
     for event in trajectory.events:
         assert simulator.model.energy(event.after) <= simulator.model.energy(event.before) + 1e-12 * scale
-    assert trajectory.largest_overlap(200) <= 1e-12
+    size = min(body.shape.bounding_radius for body in scene.bodies if not body.fixed)
+    assert trajectory.largest_overlap(200) <= (1e-9 * size if implicit else 1e-12)
 
 
 @pytest.mark.parametrize("law", LAWS)

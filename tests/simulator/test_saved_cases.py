@@ -163,4 +163,5 @@ def test_random_scenes_that_failed(number):
     assert trajectory.largest_overlap(200) <= 1e-10
     times = np.linspace(0.0, trajectory.end_time, 200)
     energy = np.array([trajectory.model.energy(trajectory.sample(time)) for time in times])
-    assert np.diff(energy).max() <= 1e-9 * np.ptp(energy)
+    implicit = trajectory.implicit_share > 0.0  # whose energy is off within a step, not at its ends
+    assert np.diff(energy).max() <= (1e-7 if implicit else 1e-9) * np.ptp(energy)
