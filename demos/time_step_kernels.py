@@ -55,7 +55,7 @@ def contacts_within_reach(
             moved[i] -= way * axis[i]
         level = min(max(flat * larger, pair_reach[k]), 3.0 * flat * larger)
         points, normal, gaps, feature, index, _, _ = pair_contacts(
-            shapes[a], moved, shapes[b], states[b], larger, level
+            shapes[a], moved, shapes[b], states[b], larger, level, level
         )
         for c in range(gaps.size):
             along = axis[0] * normal[c, 0] + axis[1] * normal[c, 1] + axis[2] * normal[c, 2]

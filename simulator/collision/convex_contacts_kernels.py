@@ -4,7 +4,6 @@ import numpy as np
 
 from ...compiled import kernel
 from ..kernels import cross, ellipsoid_lowest, matrix2x3, vector18
-from ..tolerances import CONTACT_GAP
 from .frames_kernels import EDGE, FACE, POINT, RIM, frame_of_state, to_body, to_world
 from .separation_kernels import pair_separation
 
@@ -199,12 +198,14 @@ def _face_normal(shape, frame, kind, face, sx, sy, sz):
 
 
 @kernel(allocates=True)
-def pair_contacts(shape_a, state_a, shape_b, state_b, size, tolerance):
-    """Contacts of two shapes within `tolerance` [m], as arrays of `ContactPatch`.
+def pair_contacts(shape_a, state_a, shape_b, state_b, size, tolerance, within):
+    """Contacts of two shapes within `tolerance` [m], as arrays of `ContactPatch`; places closer than `within` [m],
+    at most that, are one.
 
     The features that lie within `tolerance` of the planes of contact are laid over each other: contacts are the
     corners of A's that B's covers, those of B's that A's covers, then the crossings of their outlines, each in
-    the order of the corners. A corner on a face has that face's normal and its own gap. Ends of cylinders have
+    the order of the corners. A corner on a face has that face's normal and its own gap, and edges that cross have
+    theirs where `within` is less than `tolerance`. Ends of cylinders have
     RIM_POINTS corners.
     """
     axis, gap = pair_separation(shape_a, state_a, shape_b, state_b, size)
@@ -235,7 +236,7 @@ def pair_contacts(shape_a, state_a, shape_b, state_b, size, tolerance):
         outward[1, 0], outward[1, 1], outward[1, 2] = _face_normal(
             shape_b, frame_b, kinds[1], faces[1], nx, ny, nz
         )
-        same = min(max(tolerance, 1e-12 * size), CONTACT_GAP * size)
+        same = max(within, 1e-12 * size)
         lone = 0 if kinds[0] == POINT else (1 if kinds[1] == POINT else -1)
         # corners of each side on what the other side touches with
         for side in range(2):

@@ -293,7 +293,7 @@ def crossing_turn(shape_a, state_a, frame_a, shape_b, state_b, frame_b, size):
     rate of turning is zero where none cross. Rate inf: there are no contacts.
     """
     point, normals, _, features, _, directions, _ = pair_contacts(
-        shape_a, state_a, shape_b, state_b, size, CONTACT_GAP * size
+        shape_a, state_a, shape_b, state_b, size, CONTACT_GAP * size, CONTACT_GAP * size
     )
     slowest = np.inf
     ox = oy = oz = 0.0

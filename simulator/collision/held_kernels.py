@@ -206,7 +206,7 @@ def faces_that_lie(shape, feature, number, frame, nx, ny, nz, faces):
 def comes_closer(A, state_a, frame_a, B, state_b, frame_b, feature, index, size, slow):
     """Whether two bodies touch and approach at a place that is not held."""
     place, normal, _, features, indices, _, _ = pair_contacts(
-        A, state_a, B, state_b, size, CONTACT_GAP * size
+        A, state_a, B, state_b, size, CONTACT_GAP * size, CONTACT_GAP * size
     )
     for c in range(place.shape[0]):
         held = False
@@ -350,7 +350,7 @@ def held_impact(
                 return tau, 2
             # no plane of these keeps them apart, nor do they meet: others may, of what is near now
             _, others, _, features, indices, _, _ = pair_contacts(
-                A, state_a, B, state_b, size, _OFFERS * size
+                A, state_a, B, state_b, size, _OFFERS * size, CONTACT_GAP * size
             )
             known = count
             count = add_planes(

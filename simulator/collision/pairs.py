@@ -224,7 +224,7 @@ def contact_patch(
         else:
             other = _shape(model, b)
             found = convex_contacts_kernels.pair_contacts(
-                shape, states[a], other, states[b], pair_size(model, pair), within
+                shape, states[a], other, states[b], pair_size(model, pair), within, within
             )
         point, normal, gap, feature, index, along, radius = found
         tangent = tangents_of(normal, model.scene.plane)

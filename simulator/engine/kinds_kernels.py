@@ -365,7 +365,7 @@ def search_hulls(world, i, j):
         _, gap = pair_separation(shape, here, other, there, size)
         if gap <= CONTACT_GAP * size:  # one axis alone would creep along them
             place, normal, _, feature, index, _, _ = pair_contacts(
-                shape, here, other, there, size, CONTACT_GAP * size
+                shape, here, other, there, size, CONTACT_GAP * size, CONTACT_GAP * size
             )
             if normal.shape[0] > 0:
                 when, hit = held_impact(
@@ -419,7 +419,7 @@ def touch_hulls(world, i, j):
     size = size_of(world, a, b)
     shape, other = shape_of(world, a), shape_of(world, b)
     point, normal, gap, feature, index, along, radius = pair_contacts(
-        shape, here, other, there, size, reach_of(world, a, b)
+        shape, here, other, there, size, reach_of(world, a, b), CONTACT_GAP * size
     )
     count = gap.size
     if count == 0:

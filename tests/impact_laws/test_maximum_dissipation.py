@@ -57,7 +57,7 @@ def random_hyperstatic(rng, dim=3):
 def test_hyperstatic_problems_reach_a_fixed_point_and_lose_energy(rule, dim):
     rng = np.random.default_rng(dim)
     law = MaximumDissipation(rule)
-    unsolved = 0
+    unsolved = rough = 0
     for _ in range(150):
         problem = random_hyperstatic(rng, dim)
         outcome = law.resolve(problem)
@@ -65,12 +65,15 @@ def test_hyperstatic_problems_reach_a_fixed_point_and_lose_energy(rule, dim):
             unsolved += 1
             continue
         assert outcome.resolved, outcome.message
-        assert distance_from_fixed_point(problem, outcome.impulse, rule) <= 1e-9
+        distance = distance_from_fixed_point(problem, outcome.impulse, rule)
+        assert distance <= 1e-8
+        rough += distance > 1e-9  # what counts where Newton's method comes no nearer
         impulse = outcome.impulse.reshape(-1, dim)
         size = np.linalg.norm(impulse[:, 1:], axis=1)
         assert (size <= problem.friction * impulse[:, 0] * (1 + 1e-14)).all()
         assert outcome.energy_change <= 1e-12
     assert unsolved <= 2
+    assert rough <= 3
 
 
 @pytest.mark.skipif(not PROBLEMS.exists(), reason="the shared contact problems are not beside the project")
@@ -141,6 +144,25 @@ def test_threads_change_nothing():
         numba.set_num_threads(threads)
     together = law.resolve_network(network, tolerance=1e-4)
     assert np.array_equal(alone.impulse, together.impulse)
+
+
+@pytest.mark.parametrize("off", [0.0, 1e-11, 1e-9])
+@pytest.mark.parametrize("seed", range(5))
+def test_contacts_of_a_face_that_are_off_its_plane_by_rounding(seed, off):
+    """Four corners of a box that slides contradict each other by `off` of its speed: no impulse has a smaller
+    residual, and one that leaves no approach is a solution. (Saved: 20,000 sweeps, then no outcome.)"""
+    rng = np.random.default_rng(seed)
+    corners = np.array([[x, y, -0.03] for x in (-0.05, 0.05) for y in (-0.04, 0.04)])
+    frame = np.eye(3)[[2, 0, 1]]
+    jacobian = np.concatenate([np.hstack([frame, np.cross(corner, frame)]) for corner in corners])
+    jacobian[::3] += off * rng.normal(size=(4, 6)) * [1, 1, 1, 0.05, 0.05, 0.05]
+    inverse_mass = np.diag([1.0, 1.0, 1.0, 800.0, 600.0, 500.0])
+    velocity = jacobian @ np.array([0.1, 0.04, -1e-4, 1e-3, 2e-3, 0.7])
+    problem = ImpactProblem(jacobian @ inverse_mass @ jacobian.T, velocity, 0.5, 0.0, dim=3)
+    outcome = MaximumDissipation().resolve(problem)
+    assert outcome.status is ImpactStatus.RESOLVED, outcome.message
+    assert outcome.info["sweeps"] <= 5_000
+    assert outcome.velocity[::3].min() >= -1e-9 * np.abs(velocity).max()
 
 
 def test_a_warm_start_takes_fewer_sweeps():

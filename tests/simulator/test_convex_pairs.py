@@ -452,7 +452,7 @@ def test_contacts_of_features(name, gap):
             x, y, z, w = (turn * Rotation.from_quat([x, y, z, w])).as_quat()
             states.append(packed(offset + turn.apply(position), (w, x, y, z)))
         point, normal, gaps, feature, _, along, _ = convex_contacts_kernels.pair_contacts(
-            a, states[0], b, states[1], SIZE, 1e-7
+            a, states[0], b, states[1], SIZE, 1e-7, 1e-7
         )
         counted = {}
         for pair in feature.tolist():
@@ -475,7 +475,7 @@ def test_crossed_edges_touch_at_one_point():
         axis, gap = separated("cube", first, "plate", second)
         first[:3] -= gap * axis
         point, _, _, feature, index, along, _ = convex_contacts_kernels.pair_contacts(
-            a, first, b, second, SIZE, 1e-9
+            a, first, b, second, SIZE, 1e-9, 1e-9
         )
         if feature.tolist() != [[EDGE, EDGE]]:
             continue
@@ -517,12 +517,12 @@ def test_parallel_cylinders_touch_along_a_line_with_two_ends():
     a, b = collision_shape(SHAPES["cylinder"]), collision_shape(SHAPES["capsule"])
     for other, reach in ((a, 0.6), (b, 0.4)):
         found = convex_contacts_kernels.pair_contacts(
-            a, packed((reach, 0, 0.1), FLAT), other, packed((0, 0, 0), FLAT), SIZE, 1e-9
+            a, packed((reach, 0, 0.1), FLAT), other, packed((0, 0, 0), FLAT), SIZE, 1e-9, 1e-9
         )
         assert len(found[0]) == 2
         np.testing.assert_allclose(found[1], [[1, 0, 0]] * 2, atol=1e-14)
     crossed = convex_contacts_kernels.pair_contacts(
-        a, packed((0, 0, 0.6), LYING), a, packed((0, 0, 0), ACROSS), SIZE, 1e-9
+        a, packed((0, 0, 0.6), LYING), a, packed((0, 0, 0), ACROSS), SIZE, 1e-9, 1e-9
     )
     assert crossed[3].tolist() == [[EDGE, EDGE]]
     np.testing.assert_allclose(crossed[0], [[0, 0, 0.3]], atol=1e-15)

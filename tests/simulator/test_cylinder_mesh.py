@@ -430,7 +430,9 @@ def test_box_of_triangles_and_box_agree_in_contacts():
         states = np.array([state(unit(random) * 2, unit(random, 4)), state((0, 0, 0), unit(random, 4))])
         axis, gap = separation_kernels.pair_separation(first, states[0], convex, states[1], SIZE)
         states[0, :3] -= gap * axis
-        expected = convex_contacts_kernels.pair_contacts(first, states[0], convex, states[1], SIZE, 1e-9)
+        expected = convex_contacts_kernels.pair_contacts(
+            first, states[0], convex, states[1], SIZE, 1e-9, 1e-9
+        )
         found = cylinder_pairs.contacts_between(first, surface, states, 1e-9, SIZE)
         np.testing.assert_allclose(found[0], expected[0], atol=1e-8)
         if found[3].tolist() == [[RIM, POINT]]:

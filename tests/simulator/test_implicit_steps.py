@@ -55,13 +55,36 @@ def test_spheres_in_a_narrow_box_go_on_implicitly(law):
     assert np.array_equal(again.sample(0.5).position, trajectory.sample(0.5).position)
 
 
+def benchmark():
+    """The module of the speed benchmarks, whose scenes these are."""
+    spec = importlib.util.spec_from_file_location("speed", BENCHMARKS / "speed.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.skipif(not BENCHMARKS.exists(), reason="the benchmarks are not part of this installation")
+@pytest.mark.parametrize(("law", "restitution"), [("dissipation", 0.0), ("stronge", 0.1)])
+def test_a_heap_of_boxes_comes_to_rest(law, restitution):
+    """Crossing edges, faces on faces, corners on faces: none of them is passed, and nothing is gained."""
+    scene = benchmark().heaped(6, restitution)
+    trajectory = carom.Simulator(scene, LAWS[law][0]).run(4.0)
+    assert trajectory.status.value == "at_rest", trajectory.message
+    assert 0.05 < trajectory.implicit_share < 1.0  # else this tests nothing
+    times = np.linspace(0.0, trajectory.end_time, 500)
+    energy = trajectory.energy(times)
+    scale = energy[0] - energy.min()
+    assert energy.max() <= energy[0] + 1e-12 * scale
+    assert np.diff(energy).max() <= 1e-7 * scale
+    assert np.abs(trajectory.ledger(times).residual).max() <= 1e-9 * scale
+    size = 2.0 * min(body.shape.bounding_radius for body in scene.bodies if not body.fixed)
+    assert trajectory.largest_overlap(300) <= 1e-9 * size
+
+
 def test_only_implicit_steps_know_contacts_that_are_near():
     """Saved: a contact 1e-6 m open was held closed where its bodies went on by explicit steps, and the energy of
     its approach was lost."""
-    spec = importlib.util.spec_from_file_location("speed", BENCHMARKS / "speed.py")
-    speed = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(speed)
-    trajectory = carom.Simulator(speed.boxed(10, 0.0), carom.MaximumDissipation()).run(0.6)
+    trajectory = carom.Simulator(benchmark().boxed(10, 0.0), carom.MaximumDissipation()).run(0.6)
     assert trajectory.status.value == "reached_end", trajectory.message
     residual = trajectory.ledger(np.linspace(0.0, 0.6, 1201)).residual
     assert np.abs(residual).max() <= 1e-10
