@@ -5,6 +5,8 @@ the points of both stay on their sides of it. Points that the held contacts keep
 or line that the contacts span, need no watching; contacts that span a plane leave nothing to watch. Of all planes
 that the held features offer, the one that keeps the bodies apart longest leads the search, which advances by roots
 of quadratics under the heights of the points that are watched, as `convex_impact_kernels.pair_impact` does.
+Contacts that are only near are kept from overlapping by implicit steps: their points are left out too, but span
+nothing. Where no plane is between the bodies any more, features that have come near offer others.
 (Following all pairs of features, as for triangle meshes, costs fifty times as much; following one axis without
 regard to what is held stands still at the held points.)
 """
@@ -114,8 +116,8 @@ def plane_step(
     size, slow, deepest
 ):  # fmt: skip
     """How long a plane across n, which turns at o [rad/s] now, at no more than `turning` [rad/s] later, with n'' no
-    more than `swing` [1/s^2], has all watched points on their sides [s]; 0 where one
-    of them touches it and comes closer; how far they are from it now [m]; how long until they could be too deep.
+    more than `swing` [1/s^2], has all watched points on their sides [s]; 0 where one of them touches it and comes
+    closer, or it is not between them; how far they are from it now [m]; how long until they could be too deep.
     `owner`: whose face it goes with, 0 for A, 1 for B, 2: nobody's; that body is on its side anyway."""
     touch = TOUCH_GAP * size
     close = touching_gap(deepest, size)

@@ -387,7 +387,8 @@ def search_hulls(world, i, j):
                 feature[k, side], index[k, side] = contact.feature[side], contact.index[side]
             for axis in range(3):
                 place[k, axis], normal[k, axis] = contact.point[axis], contact.normal[axis]
-            near[k] = contact.mode == NEAR
+            stands = contact if contact.behind < 0 else contacts(world)[contact.behind]
+            near[k] = stands.mode == NEAR
             k += 1
         c = contact.next
     begins = max(m.start, n.start)
