@@ -11,12 +11,7 @@ import numpy as np
 
 from ..compiled import kernel
 from .dissipation_kernels import coulomb_in_frame, dissipate_from, dissipation_frame
-from .tolerances import (
-    DISSIPATION_POLISH,
-    RELAXATION_ALIGNED,
-    RELAXATION_POLISH,
-    RELAXATION_SLIDING,
-)
+from .tolerances import DISSIPATION_POLISH, RELAXATION_ALIGNED, RELAXATION_POLISH, RELAXATION_SLIDING
 
 MAXIMUM_DISSIPATION, COULOMB = 0, 1
 FEW_SWEEPS = 25  # before the first Newton step

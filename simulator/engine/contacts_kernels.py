@@ -59,6 +59,12 @@ def new_contact(world):
 
 
 @kernel()
+def is_apart(world, c):
+    """Whether a contact is farther open than what counts as touching."""
+    return c.gap > CONTACT_GAP * size_of(world, c.first, c.second)
+
+
+@kernel()
 def may_be_near(world, c):
     """Whether a contact that has parted may stay among those of implicit steps: where searches leave out the
     points that touch, and nothing else."""
@@ -306,9 +312,7 @@ def attach(world, c, first_state, second_state):
     for i in range(3):
         g[i], g[4 + i], g[7 + i] = place[0, i], outward[1, i], sign * c.tangent[i]
         g[10 + i], g[14 + i], g[18 + i] = place[1, i], along[0, i], along[1, i]
-    apart = max(c.gap, 0.0)
-    if apart > CONTACT_GAP * size_of(world, c.first, c.second):
-        apart = 0.0  # it is only near: nothing keeps it at this gap
+    apart = 0.0 if is_apart(world, c) else max(c.gap, 0.0)  # nothing keeps what is only near at its gap
     g[3], g[13], g[17], g[21], g[22] = radius[0], radius[1] + apart, circle[0], circle[1], crossing
     for k in range(2):
         body = c.side[k]

@@ -7,9 +7,9 @@ from ...compiled import call, kernel
 from ..kernels import vector13, wholes
 from ..movers.joint_parts_kernels import TOUCH
 from ..movers.system_kernels import note_places, place, read_state, show_members, states_now
-from ..tolerances import CONTACT_GAP, SAME_NORMAL, SAME_PLACE
+from ..tolerances import SAME_NORMAL, SAME_PLACE
 from .cells_kernels import list_others
-from .contacts_kernels import LIMIT, attach, carry_over, drop_contact, reach_of
+from .contacts_kernels import LIMIT, attach, carry_over, drop_contact, is_apart, reach_of
 from .flight_kernels import bring
 from .meetings_kernels import earliest_meeting
 from .pairs_kernels import collide, inside_row, kind_of, size_of
@@ -95,7 +95,7 @@ def note_near(world, pair):
     row = pairs(world)[pair].contact
     while row >= 0:
         c = contacts(world)[row]
-        if c.gap > CONTACT_GAP * size_of(world, c.first, c.second):
+        if is_apart(world, c):
             c.mode, c.level = NEAR, np.nan
         row = c.next
 
@@ -243,7 +243,7 @@ def show_place(world):
 @kernel()
 def only_near(world, c):
     """Whether a contact is one that has parted, and does not touch again."""
-    return c.mode == NEAR and c.gap > CONTACT_GAP * size_of(world, c.first, c.second)
+    return c.mode == NEAR and is_apart(world, c)
 
 
 @kernel(allocates=True)

@@ -355,28 +355,38 @@ def search_hulls(world, i, j):
     while c >= 0:
         count += contacts(world)[c].mode != OPEN
         c = contacts(world)[c].next
-    begins = max(header(world).span, max(motions(world)[a].start, motions(world)[b].start))
+    holds, begins = count > 0, max(motions(world)[a].start, motions(world)[b].start)
     first, second = piece_of(world, a), piece_of(world, b)
     first = piece_of(world, a)  # the table may have moved for the second
     m, n = motions(world)[a], motions(world)[b]
     shape, other, size, slow = shape_of(world, a), shape_of(world, b), size_of(world, a, b), slow_speed(world)
-    if count == 0:
+    if holds:
+        place, normal, feature, index, near = lasting_contacts(world, row, count)
+    else:
+        begins = max(header(world).span, begins)
         here, there = evaluate_piece(first, begins - m.start), evaluate_piece(second, begins - n.start)
-        _, gap = pair_separation(shape, here, other, there, size)
-        if gap <= CONTACT_GAP * size:  # one axis alone would creep along them
-            place, normal, _, feature, index, _, _ = pair_contacts(
-                shape, here, other, there, size, CONTACT_GAP * size, CONTACT_GAP * size
-            )
-            if normal.shape[0] > 0:
-                when, hit = held_impact(
-                    shape, first, bounds_of(world, a), begins - m.start, other, second, bounds_of(world, b),
-                    begins - n.start, min(m.end, n.end) - begins, feature, index, place, normal,
-                    np.zeros(normal.shape[0], np.bool_), False, size, slow,
-                )  # fmt: skip
-                if hit != 2:
-                    return answer(world, begins, when, hit)
-                header(world).span = begins + when
+        if pair_separation(shape, here, other, there, size)[1] > CONTACT_GAP * size:
+            return search_apart(world, a, b)
+        place, normal, _, feature, index, _, _ = pair_contacts(
+            shape, here, other, there, size, CONTACT_GAP * size, CONTACT_GAP * size
+        )
+        near = np.zeros(normal.shape[0], np.bool_)
+        if normal.shape[0] == 0:
+            return search_apart(world, a, b)
+    # they touch: one axis alone would creep along them
+    when, hit = held_impact(
+        shape, first, bounds_of(world, a), begins - m.start, other, second, bounds_of(world, b), begins - n.start,
+        min(m.end, n.end) - begins, feature, index, place, normal, near, holds, size, slow,
+    )  # fmt: skip
+    if hit == 2:
+        header(world).span = begins + when
         return search_apart(world, a, b)
+    return answer(world, begins, when, hit)
+
+
+@kernel(allocates=True)
+def lasting_contacts(world, row, count):
+    """The `count` contacts of a pair that last: places, normals, features, their numbers, which are only near."""
     feature, index = np.empty((count, 2), np.int64), np.empty((count, 2), np.int64)
     place, normal, near = np.empty((count, 3)), np.empty((count, 3)), np.empty(count, np.bool_)
     k, c = 0, pairs(world)[row].contact
@@ -391,15 +401,7 @@ def search_hulls(world, i, j):
             near[k] = stands.mode == NEAR
             k += 1
         c = contact.next
-    begins = max(m.start, n.start)
-    when, hit = held_impact(
-        shape, first, bounds_of(world, a), begins - m.start, other, second, bounds_of(world, b), begins - n.start,
-        min(m.end, n.end) - begins, feature, index, place, normal, near, True, size, slow,
-    )  # fmt: skip
-    if hit == 2:
-        header(world).span = begins + when
-        return search_apart(world, a, b)
-    return answer(world, begins, when, hit)
+    return place, normal, feature, index, near
 
 
 @part()

@@ -34,7 +34,7 @@ from ..engine.tables_kernels import (
     members,
     motions,
 )
-from ..kernels import matrix, wholes
+from ..kernels import matrix
 from ..tolerances import FIRST_STEP, LEAST_STEP, MICRO_STEP
 from .ends_kernels import CALM, CAN_OPEN, FAILS, LEAVES, MICRO, REACHES_LIMIT
 from .implicit_kernels import close_end, make_implicit_step
@@ -284,7 +284,7 @@ def start_island(world, root):
     saturate(world)
     before = energy(world, y)
     if w.nc > 0 and islands(world)[island].implicit > 0 and not closing:
-        close_end(world, y, wholes(w.nc))
+        close_end(world, y)
     elif w.nc > 0:
         note_levels(world)
         bring_back(world, y, False)

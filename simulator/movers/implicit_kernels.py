@@ -234,9 +234,7 @@ def make_implicit_step(world, longest, C, work):
     """
     w = header(world)
     y, mode = local_state(world)[: w.m], local_mode(world)
-    whole, end, kept, level, caught = (
-        matrix(w.m, 13), matrix(w.m, 13), wholes(w.nc), vector(w.nc), wholes(w.nc)
-    )  # fmt: skip
+    whole, end, kept, level = matrix(w.m, 13), matrix(w.m, 13), wholes(w.nc), vector(w.nc)
     first, half, last, mean, joint = wholes(w.nc), wholes(w.nc), wholes(w.nc), matrix(w.nc, 3), vector(w.nj)
     place(world, y)
     read_forces(world)
@@ -261,7 +259,7 @@ def make_implicit_step(world, longest, C, work):
         beyond(world, whole, end, first, half, last)
         place(world, end)
         end_modes(world, last, NEAR_WAY * pull * w.longest_implicit_step**2)
-        close_end(world, end, caught)
+        close_end(world, end)
         for c in range(w.nc):
             for e in range(3):
                 local_force(world)[c, e] = mean[c, e]
@@ -305,11 +303,13 @@ def step_both_ways(world, y, h, C, whole, end, first, half, last, mean, joint):
     return pull
 
 
-@kernel()
-def close_end(world, end, caught):
+@kernel(allocates=True)
+def close_end(world, end):
     """Close contacts and joints at the end of a step, in place and in velocity, by a change of states end (m, 13),
-    at which the island is placed; `caught` (nc,) notes contacts that are only near and would overlap."""
+    at which the island is placed. Contacts that are only near and would overlap are closed with them, and only
+    near again where that lets them part."""
     w = header(world)
+    caught = wholes(w.nc)
     note_levels(world)
     for c in range(w.nc):
         caught[c] = 0

@@ -12,6 +12,9 @@ from carom.simulator.movers import force_kernels, sweeps_kernels
 from carom.simulator.movers.blocks_kernels import elimination
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+needs_benchmarks = pytest.mark.skipif(
+    not BENCHMARKS.exists(), reason="the benchmarks are not part of this installation"
+)
 LAWS = {
     "dissipation": (carom.MaximumDissipation(), 0.0),
     "stronge": (carom.StrongeCoulomb(), 0.3),
@@ -63,7 +66,7 @@ def benchmark():
     return module
 
 
-@pytest.mark.skipif(not BENCHMARKS.exists(), reason="the benchmarks are not part of this installation")
+@needs_benchmarks
 @pytest.mark.parametrize(("law", "restitution"), [("dissipation", 0.0), ("stronge", 0.1)])
 def test_a_heap_of_boxes_comes_to_rest(law, restitution):
     """Crossing edges, faces on faces, corners on faces: none of them is passed, and nothing is gained."""
@@ -81,6 +84,7 @@ def test_a_heap_of_boxes_comes_to_rest(law, restitution):
     assert trajectory.largest_overlap(300) <= 1e-9 * size
 
 
+@needs_benchmarks
 def test_only_implicit_steps_know_contacts_that_are_near():
     """Saved: a contact 1e-6 m open was held closed where its bodies went on by explicit steps, and the energy of
     its approach was lost."""
