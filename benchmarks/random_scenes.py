@@ -223,7 +223,7 @@ def examined(number: int, limit: float) -> dict[str, Any]:
     told: dict[str, Any] = {"number": number, "law": law, "family": family, "bodies": len(scene.bodies)}
     begin = time.process_time()
     simulator = carom.Simulator(scene, LAWS[law](), seed=number)
-    signal.setitimer(signal.ITIMER_PROF, limit)
+    signal.setitimer(signal.ITIMER_PROF, limit, 1.0)
     try:
         trajectory = simulator.run(1.0)
     except TimeoutError:

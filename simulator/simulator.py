@@ -23,6 +23,7 @@ from .engine.log_kernels import USER, log_works
 from .event import Event
 from .given_state import packed_state
 from .integrator import Integrator
+from .interrupts import interrupts_wait
 from .laws import answer, problem_of
 from .notes import STATE_SET, drive_note
 from .python_parts import ForceFunctionError
@@ -359,16 +360,17 @@ class Simulator:
     def _go(self, header: Any) -> int:
         """Let the loop go on until it needs no law in Python; why it stopped."""
         world = self._world
-        why = loop.ASK_LAW if header["asked"] else int(loop.advance(world.address))
-        while why == loop.ASK_LAW:
-            text = answer(world, self._resolve(problem_of(world)))
-            why = int(loop.advance(world.address))
-            if header["text"] == 0:  # the event has been noted
-                self.trajectory.log.add("texts", np.frombuffer(text, dtype="u1"))
-            header["text"] = 0
-        self.trajectory.log.take(world)
-        self.trajectory.end_time = self.time
-        self._judge(why)
+        with interrupts_wait():
+            why = loop.ASK_LAW if header["asked"] else int(loop.advance(world.address))
+            while why == loop.ASK_LAW:
+                text = answer(world, self._resolve(problem_of(world)))
+                why = int(loop.advance(world.address))
+                if header["text"] == 0:  # the event has been noted
+                    self.trajectory.log.add("texts", np.frombuffer(text, dtype="u1"))
+                header["text"] = 0
+            self.trajectory.log.take(world)
+            self.trajectory.end_time = self.time
+            self._judge(why)
         return why
 
     def _resolve(self, problem: ImpactProblem) -> ImpactOutcome:

@@ -31,7 +31,7 @@ from ..tolerances import (
 )
 from .bounces_kernels import mark_closing, note_bounces
 from .cells_kernels import change_cell, list_others, settle_in
-from .contacts_kernels import may_be_near
+from .contacts_kernels import EDGE, may_be_near
 from .flight_kernels import bring, fly
 from .gather_kernels import (
     begin_event,
@@ -461,7 +461,8 @@ def comes_back(world, c, speed, gap):
         if bodies(world)[body].movable and m.implicit > 0:
             step = max(step, m.implicit_step)
     slow = w.longest_implicit_step * w.speed / w.duration
-    return step > 0.0 and -2.0 * gap <= speed * step and speed <= slow
+    crossing = c.feature[0] == EDGE and c.feature[1] == EDGE
+    return step > 0.0 and -2.0 * gap <= speed * step and (speed <= slow or crossing)
 
 
 @kernel()

@@ -532,9 +532,14 @@ joint_value, joint_rate, joint_ends = map(_opener, ("joint_value", "joint_rate",
 joint_jacobian = _opener("joint_jacobian")
 
 
+_GROWTHS = 100  # tries: a signal whose handler raises may cut one short
+
+
 @kernel()
 def reserve(world, table, rows):
     """Make room for so many rows of a table, by its number in TABLES; all its openers have to be called again."""
     words = _words(world, TABLES_AT + 3 * table + 3)
-    if rows > words[TABLES_AT + 3 * table + 2]:
+    for _ in range(_GROWTHS):
+        if rows <= words[TABLES_AT + 3 * table + 2]:
+            break
         call(header(world).grow, world, table, rows)

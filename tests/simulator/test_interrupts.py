@@ -1,0 +1,62 @@
+"""Signals while compiled code runs: nothing is lost, and nothing is left half done."""
+
+import signal
+
+import numpy as np
+import pytest
+
+import carom
+from carom.bodies import Body, HalfSpace, Material, Scene, Sphere
+from carom.simulator.world import World
+
+
+def bouncing(count: int) -> Scene:
+    scene = Scene()
+    scene.add(Body(HalfSpace((0, 0, 1)), fixed=True, material=Material(0.0, 0.9)))
+    for k in range(count):
+        place = (0.2 * k, 0, 0.5 + 0.01 * k)
+        scene.add(Body(Sphere(0.05), density=1000.0, position=place, material=Material(0.0, 0.9)))
+    return scene
+
+
+class Interrupted(carom.SequentialReflection):
+    """A law during one of whose impacts Ctrl-C is pressed."""
+
+    def __init__(self, at):
+        super().__init__()
+        self.at, self.asked = at, 0
+
+    def resolve(self, problem, rng=None):
+        self.asked += 1
+        if self.asked == self.at:
+            signal.raise_signal(signal.SIGINT)
+        return super().resolve(problem, rng)
+
+
+def test_ctrl_c_waits_for_the_compiled_call_and_the_run_can_go_on():
+    simulator = carom.Simulator(bouncing(3), Interrupted(3))
+    with pytest.raises(KeyboardInterrupt):
+        simulator.run(2.0)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    simulator.run(2.0)
+    whole = carom.Simulator(bouncing(3), Interrupted(-1)).run(2.0)
+    assert simulator.trajectory.event_times.tolist() == whole.event_times.tolist()
+    assert np.array_equal(simulator.trajectory.sample(2.0).packed(), whole.sample(2.0).packed())
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_table_that_was_cut_short_while_it_grew_grows_all_the_same(monkeypatch):
+    """Saved: the handler of another signal raised in the callback, and rows were written beyond the table."""
+    whole = carom.Simulator(bouncing(30), carom.SequentialReflection()).run(2.0)
+    grow, calls = World._grow, []
+
+    def cut_short(self, number, rows):
+        calls.append(number)
+        if len(calls) % 2:
+            raise TimeoutError("a signal")
+        grow(self, number, rows)
+
+    monkeypatch.setattr(World, "_grow", cut_short)
+    trajectory = carom.Simulator(bouncing(30), carom.SequentialReflection()).run(2.0)
+    assert len(calls) > 2
+    assert trajectory.event_times.tolist() == whole.event_times.tolist()
