@@ -115,6 +115,7 @@ class ImpactProblem:
         jacobian: Array | None,
         velocity_before: Array | None,
         response: Array | None,
+        least_approach: float = 0.0,
     ) -> None:
         """Keep arrays that are right."""
         scale = np.sqrt(np.maximum(inertia.diagonal()[::dim], 0.0))
@@ -132,7 +133,8 @@ class ImpactProblem:
         put(self, "_response", response)
         put(self, "_kinetic_scale", _read_only(scale))
         put(self, "_scale", scale)
-        put(self, "_threshold", -APPROACH * max(float(measure.max()), -float(measure.min())))
+        threshold = max(APPROACH * float(np.abs(measure).max()), least_approach / float(scale.max() or 1.0))
+        put(self, "_threshold", -threshold)
 
     @classmethod
     def from_generalized(
@@ -218,15 +220,17 @@ class ImpactProblem:
         restitution: Array,
         dim: int,
         inverse_mass: Array,
+        least_approach: float,
     ) -> Self:
-        """As `from_generalized`, of new arrays that are known to be right."""
+        """As `from_generalized`, of new arrays that are known to be right. Approach slower than `least_approach`
+        [m/s] is none: the velocities round to no less."""
         response = inverse_mass @ jacobian.T
         W = jacobian @ response
         W, asymmetry = _symmetric(W, SYMMETRY_ACCEPTED)
         problem = cls.__new__(cls)
         problem._put(
             W, jacobian @ velocity, friction, restitution, dim, asymmetry, _read_only(jacobian),
-            _read_only(velocity), response,
+            _read_only(velocity), response, least_approach,
         )  # fmt: skip
         object.__setattr__(problem, "_mass", (True, inverse_mass))
         return problem
@@ -306,7 +310,8 @@ class ImpactProblem:
         return np.asarray(velocity, dtype=float)[:: self.dim] / self.kinetic_scale
 
     def approaching(self, velocity: ArrayLike | None = None) -> NDArray[np.bool_]:
-        """Whether each contact approaches, (nc,): measure below -1e-11 of the largest before the impact."""
+        """Whether each contact approaches, (nc,): measure below -1e-11 of the largest before the impact, or, of an
+        event of the simulator, below what the velocities there round to."""
         return self.approach_measure(velocity) < self.approach_threshold
 
     def generalized_velocity(self, outcome: "ImpactOutcome | ArrayLike") -> Array:

@@ -23,7 +23,7 @@ from .engine.pairs_kernels import (
 )
 from .engine.tables_kernels import HEADER
 from .laws import compiled_law, set_parameters
-from .movers import hold_kernels, joint_parts_kernels, system_kernels
+from .movers import hold_kernels, joint_parts_kernels, pivot_kernels, system_kernels
 from .state import Model
 from .world import World
 
@@ -70,6 +70,7 @@ def equip(world: World, law: ImpactLaw) -> None:
             header[field][kind] = python_parts.address_of(function)
     header["room_part"] = python_parts.address_of(python_parts.room_on_mesh)
     parts.append(("cylinder_room", None, kinds_kernels.room_of_cylinder, False))
+    parts.append(("pivots", None, pivot_kernels.pivot_forces, False))
     if not model.articulation.is_empty:
         parts.append(("joints", None, joint_parts_kernels.joints, True))
         parts.append(("forces", None, joint_parts_kernels.forces, True))

@@ -28,6 +28,7 @@ from .engine import law_kernels
 from .engine.strike_kernels import VERDICT
 from .engine.tables_kernels import STAGE
 from .state import Array
+from .tolerances import LEAST_APPROACH
 from .world import World
 
 UNRESOLVED = 50
@@ -91,7 +92,10 @@ def problem_of(world: World) -> ImpactProblem:
         jacobian[world.table("numbers", n * n).reshape(n, n).diagonal() == 0.0] = 0.0  # joints bar these
     found = world.found
     friction, restitution = world.contacts["friction"][found], world.contacts["restitution"][found]
-    return ImpactProblem._of_engine(jacobian, velocity.ravel(), friction, restitution, dim, inverse_mass)
+    least = LEAST_APPROACH * float(header["speed"])
+    return ImpactProblem._of_engine(
+        jacobian, velocity.ravel(), friction, restitution, dim, inverse_mass, least
+    )
 
 
 def answer(world: World, outcome: ImpactOutcome) -> bytes:

@@ -52,6 +52,11 @@ APPROACH = 1e-10
 """[of the scene's speed] Slower approach at touch is rounding of a velocity that the law set to zero, not an
 impact. Larger: slow impacts are lost. Smaller: rounding brings impacts without end."""
 
+LEAST_APPROACH = 1e-11
+"""[of the scene's speed] Laws leave approach slower than this: it is less than APPROACH, and of the rounding of
+what moves elsewhere. Larger: laws leave impacts. Smaller: contacts that strike each other in turn, in heaps that
+settle, go on until nothing is left of an impact that was next to nothing."""
+
 IMPATIENT, MOST_PATIENCE = 12, 12
 """Impacts of a body at one instant, each so many of which double APPROACH, and how often they may: what laws leave
 of an approach at stiff joints is more than rounding."""

@@ -230,14 +230,22 @@ def pair_contacts(shape_a, state_a, shape_b, state_b, size, tolerance, within):
         kinds[1], counts[1], faces[1] = touching_feature(
             shape_b, frame_b, -nx, -ny, -nz, tolerance, corners[1], numbers[1]
         )
+        same = max(within, 1e-12 * size)
+        lone = 0 if kinds[0] == POINT else (1 if kinds[1] == POINT else -1)
+        if lone == 0 and kinds[1] != POINT and tolerance > same:  # on what it touches, not all that is near
+            kinds[1], counts[1], faces[1] = touching_feature(
+                shape_b, frame_b, -nx, -ny, -nz, same, corners[1], numbers[1]
+            )
+        elif lone == 1 and tolerance > same:
+            kinds[0], counts[0], faces[0] = touching_feature(
+                shape_a, frame_a, nx, ny, nz, same, corners[0], numbers[0]
+            )
         outward[0, 0], outward[0, 1], outward[0, 2] = _face_normal(
             shape_a, frame_a, kinds[0], faces[0], -nx, -ny, -nz
         )
         outward[1, 0], outward[1, 1], outward[1, 2] = _face_normal(
             shape_b, frame_b, kinds[1], faces[1], nx, ny, nz
         )
-        same = max(within, 1e-12 * size)
-        lone = 0 if kinds[0] == POINT else (1 if kinds[1] == POINT else -1)
         # corners of each side on what the other side touches with
         for side in range(2):
             if lone >= 0 and side != lone:

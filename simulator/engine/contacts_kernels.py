@@ -11,7 +11,7 @@ import numpy as np
 from ...compiled import kernel
 from ..kernels import cross, dot, matrix2x3, matrix3x3, rotation_matrix_into, vector2, wholes2, zeros
 from ..tolerances import CONTACT_GAP
-from .curves_kernels import CIRCLE, ELLIPSOID_CURVE, FACE_CURVE, LINE, POINT_CURVE
+from .curves_kernels import CIRCLE, CIRCLES, ELLIPSOID_CURVE, FACE_CURVE, LINE, POINT_CURVE
 from .pairs_kernels import BALLS, HULLS, ON_PLANE, has_cylinder, kind_of, size_of, surface_of
 from .shapes_kernels import shape_of
 from .tables_kernels import (
@@ -82,10 +82,17 @@ def leaves_out(world, i, j):
 def reach_of(world, i, j):
     """From which distance [m] on two bodies touch; where one of them goes on by implicit steps, also what is only
     near enough to touch within one."""
-    w, reach = header(world), CONTACT_GAP * size_of(world, i, j)
+    reach = CONTACT_GAP * size_of(world, i, j)
     if leaves_out(world, i, j) and (is_stepped(world, i) or is_stepped(world, j)):
-        reach = max(reach, w.longest_implicit_step**2 * w.speed / w.duration)
+        reach = max(reach, way_of_step(world))
     return reach
+
+
+@kernel()
+def way_of_step(world):
+    """How far [m] a pull of the scene's scale moves a body from rest within the longest implicit step."""
+    w = header(world)
+    return w.longest_implicit_step**2 * w.speed / w.duration
 
 
 @kernel()
@@ -314,6 +321,8 @@ def attach(world, c, first_state, second_state):
         g[10 + i], g[14 + i], g[18 + i] = place[1, i], along[0, i], along[1, i]
     apart = 0.0 if is_apart(world, c) else max(c.gap, 0.0)  # nothing keeps what is only near at its gap
     g[3], g[13], g[17], g[21], g[22] = radius[0], radius[1] + apart, circle[0], circle[1], crossing
+    if c.kind == CIRCLES:
+        g[23], g[24], g[25] = surface[0, 0], surface[0, 1], surface[0, 2]
     for k in range(2):
         body = c.side[k]
         if not bodies(world)[body].movable:
@@ -325,6 +334,8 @@ def attach(world, c, first_state, second_state):
         g[at], g[at + 1], g[at + 2] = into_body(R, state, g[at], g[at + 1], g[at + 2])
         if k == 0:
             turn_into(R, g, 14)
+            if c.kind == CIRCLES:
+                g[23], g[24], g[25] = into_body(R, state, g[23], g[24], g[25])
         else:
             turn_into(R, g, 4)
             turn_into(R, g, 7)

@@ -10,7 +10,8 @@ F),
     13 radius of F, 14 direction of P (of a line, or axis of a circle; semi-axes of an ellipsoid),
     17 its circle's radius, 18 direction of F,
     21 its circle's radius, 22 where sharp curves cross: 1 or -1, sign of their normal against the product of
-    their directions, else 0.
+    their directions, else 0,
+    23 of circles that touch each other, where on P's they did when it was noted last: they may come near elsewhere.
 
 Of a point on a face or a point, only the first 14 are read.
 """
@@ -22,6 +23,7 @@ from ..kernels import cross, dot, ellipsoid_height, ellipsoid_lowest, turned, tu
 
 FACE_CURVE, POINT_CURVE, LINE, CIRCLE, ELLIPSOID_CURVE = 0, 1, 2, 3, 4
 LIMIT_KIND = 16
+CIRCLES = 4 * (CIRCLE - 1) + CIRCLE  # the kind of two circles
 ALTERNATIONS, NEWTON_STEPS = 3, 20
 
 
@@ -121,8 +123,11 @@ def touch_curves(kind, g, RP, p, RF, f, row):
         qx, qy, qz = cross(nx, ny, nz, tx, ty, tz)
         ex, ey, ez = ox, oy, oz
     else:
+        hx, hy, hz = fx - bx, fy - by, fz - bz
+        if kind == CIRCLES:
+            hx, hy, hz = turned(RP, g[23], g[24], g[25])
         ax, ay, az, hx, hy, hz, nx, ny, nz, mx, my, mz, distance = closest_points(
-            kind, crossing, ax, ay, az, dx, dy, dz, size, fx, fy, fz, ex, ey, ez, size_f,
+            kind, crossing, hx, hy, hz, ax, ay, az, dx, dy, dz, size, fx, fy, fz, ex, ey, ez, size_f,
             bx, by, bz, rx, ry, rz, wx, wy, wz,
         )  # fmt: skip
         along = dot(tx, ty, tz, nx, ny, nz)
@@ -174,18 +179,17 @@ def nearest_on_curve(curve, px, py, pz, dx, dy, dz, size, x, y, z):
 
 @kernel()
 def closest_points(
-    kind, crossing, px, py, pz, dx, dy, dz, size_p, fx, fy, fz, ex, ey, ez, size_f,
+    kind, crossing, qx, qy, qz, px, py, pz, dx, dy, dz, size_p, fx, fy, fz, ex, ey, ez, size_f,
     bx, by, bz, vx, vy, vz, wx, wy, wz,
 ):  # fmt: skip
     """Contact of two curves: place on P and its rate, normal and its rate, distance along the normal.
 
     P has place p and direction d, F place f and direction e, each from the center of its body; that of P is b
-    from that of F. Rates, v of b and the angular velocity w of P are those seen from F. Projections from
-    curve to curve come near the closest points, Newton's method makes them exact, and its matrix gives their
-    velocities along the curves.
+    from that of F; q: where to begin. Rates, v of b and the angular velocity w of P are those seen from F.
+    Projections from curve to curve come near the closest points, Newton's method makes them exact, and its matrix
+    gives their velocities along the curves.
     """
     curve_p, curve_f = kind // 4 + 1, kind % 4
-    qx, qy, qz = fx - bx, fy - by, fz - bz
     rx, ry, rz = fx, fy, fz
     tx = ty = tz = kx = ky = kz = sx = sy = sz = lx = ly = lz = 0.0
     gx = gy = gz = m11 = m12 = m22 = det = 0.0

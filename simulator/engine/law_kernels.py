@@ -16,6 +16,7 @@ from ...impact_laws.sequential_lcp_kernels import resolve_in_turn
 from ...impact_laws.stronge_kernels import RECORD_FULL, RESTITUTION_ENDS, resolve_contacts
 from ...impact_laws.tolerances import APPROACH
 from ..kernels import matrix, vector, wholes, wholes2, zeros
+from ..tolerances import LEAST_APPROACH
 from .shapes_kernels import float_matrix, float_numbers
 from .strike_kernels import problem_matrix, problem_part
 from .tables_kernels import NUMBER, STAGE, contacts, found, header, reserve, stages
@@ -26,12 +27,12 @@ _STAGES = NUMBER["stages"]
 
 
 @kernel()
-def approach_threshold(u, scale, dim):
+def approach_threshold(world, u, scale):
     """Measure u_n / scale below which a contact approaches, as `ImpactProblem.approach_threshold`."""
-    largest = 0.0
+    w, largest, longest = header(world), 0.0, 0.0
     for k in range(scale.size):
-        largest = max(largest, abs(u[dim * k] / scale[k]))
-    return -APPROACH * largest
+        largest, longest = max(largest, abs(u[w.dim * k] / scale[k])), max(longest, scale[k])
+    return -max(APPROACH * largest, LEAST_APPROACH * w.speed / longest)
 
 
 @kernel()
@@ -68,8 +69,8 @@ def law_stronge(world, i, j):
         for k in range(dim * count):
             u[k] = before[k]
         status, rows, w.law_steps = resolve_contacts(
-            W, u, friction, restitution, scale, approach_threshold(u, scale, dim), w.law_order if count > 1 else 0,
-            in_turn(count), 1, dim, w.law_limit if count > 1 else 1, stages(world),
+            W, u, friction, restitution, scale, approach_threshold(world, u, scale),
+            w.law_order if count > 1 else 0, in_turn(count), 1, dim, w.law_limit if count > 1 else 1, stages(world),
         )  # fmt: skip
         if status != RECORD_FULL:
             break
@@ -103,7 +104,7 @@ def law_sequential_lcp(world, i, j):
         reserve(world, _STAGES, (room * width + STAGE - 1) // STAGE)
         record = float_matrix(w.stages, room, width)
         status, made = resolve_in_turn(
-            W, u, friction, scale, approach_threshold(u, scale, dim), w.law_order, in_turn(count), cursor, dim,
+            W, u, friction, scale, approach_threshold(world, u, scale), w.law_order, in_turn(count), cursor, dim,
             w.law_edges, w.law_limit, velocity, impulse, record, made,
         )  # fmt: skip
         if status != ROOM_USED:
@@ -133,7 +134,7 @@ def law_reflection(world, i, j):
             N[k, q] = W[dim * k, dim * q]
     sequence = wholes(min(w.law_limit, MOST_STAGES if count > 1 else 2))
     made, ended = reflect(
-        N, after, scale, approach_threshold(u, scale, dim), w.law_order, in_turn(count), 1, sequence
+        N, after, scale, approach_threshold(world, u, scale), w.law_order, in_turn(count), 1, sequence
     )
     if ended == TOO_MANY and sequence.size < w.law_limit:
         return NEEDS_PYTHON
@@ -158,7 +159,7 @@ def reflect_with_loss(world, N, u, e, scale):
     """One contact that loses energy: between its plastic and its elastic impact."""
     w = header(world)
     impulse = zeros(w.dim)
-    if u / scale < -APPROACH * abs(u / scale):
+    if u / scale < -max(APPROACH * abs(u / scale), LEAST_APPROACH * w.speed / scale):
         if not N > 0.0:
             return IMMOVABLE
         plastic, elastic = -u / N, -2.0 * u / N

@@ -52,6 +52,7 @@ from .log_kernels import (
     IN_CONTACT,
     IN_IMPACT,
     LIFT_OFF,
+    SHOCK,
     SLIP,
     STICK,
     log_after,
@@ -110,6 +111,7 @@ JAMS_IN_A_ROW = 20
 MOST_AT_ONCE = 256  # meetings of one instant that are looked at together
 _FOUND, _MEMBERS = NUMBER["found"], NUMBER["members"]
 STALLS = 200  # pieces that a body may begin at one instant
+_STAGE_NUMBERS = 50  # of resolutions, that take as much room as a piece
 
 
 @kernel()
@@ -129,7 +131,7 @@ def advance(world):
         turns += 1
         if turns > w.turn_limit:
             return TURNS
-        if w.pieces_count >= w.log_limit or w.event_contacts_count >= w.log_limit:
+        if max(w.pieces_count, w.event_contacts_count, w.stage_log_count // _STAGE_NUMBERS) >= w.log_limit:
             return LOG_FULL
         drop_void(world)
         if w.queue_count == 0 or queue(world)[0].time > w.until:
@@ -289,14 +291,21 @@ def take_impulses(world):
     w = header(world)
     for _ in range(JAMS_IN_A_ROW):
         why = strike(world)
+        if why == HOLD_FAILED:
+            break
         if why == REACHED:
             why = settle(world)
         if why != JAMMED:
             return why
         if not ask_again(world):
             return ASK_LAW
-    w.asked = 0
-    return HOLD_FAILED
+    w.asked, w.shocks = 0, 1
+    why = settle(world)
+    w.shocks = 0
+    if why == JAMMED:
+        return HOLD_FAILED
+    log_event(world, STICK, SHOCK)
+    return why
 
 
 @kernel()

@@ -131,7 +131,7 @@ PAIR = np.dtype(
 second that of the limit."""
 
 POINT_SIDES = (2, 3)
-GEOMETRY = 23
+GEOMETRY = 26
 CONTACT = np.dtype(
     [
         ("first", WHOLE),
@@ -450,6 +450,7 @@ HEADER = np.dtype(
         ("closing_speed", FLOAT),  # of these bounces [m/s]
         ("accumulated_at", FLOAT),  # [s], when the last such bounces came to their end
         ("slipped", WHOLE),  # whether a contact has just left its cone
+        ("shocks", WHOLE),  # whether slip may end within a micro-step, where else no contact forces exist
         ("accuracy", FLOAT),  # of a step
         ("fixed_step", FLOAT),
         ("longest_step", FLOAT),
@@ -482,6 +483,7 @@ HEADER = np.dtype(
         ("functions", WHOLE),  # forces that are given in Python
         ("room_part", WHOLE),
         ("cylinder_room", WHOLE),
+        ("pivots", WHOLE),
         ("search", WHOLE, (PAIR_KINDS,)),
         ("touch", WHOLE, (PAIR_KINDS,)),
         ("gap", WHOLE, (PAIR_KINDS,)),

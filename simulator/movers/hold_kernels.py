@@ -4,6 +4,7 @@ pieces."""
 import numpy as np
 
 from ...compiled import call, kernel, part
+from ..engine.contacts_kernels import way_of_step
 from ..engine.flight_kernels import begin, bring
 from ..engine.gather_kernels import drop_with
 from ..engine.islands_kernels import counted_short, give_back_island, new_island, root_of, tell_stiff
@@ -35,7 +36,7 @@ from ..engine.tables_kernels import (
     motions,
 )
 from ..kernels import matrix
-from ..tolerances import FIRST_STEP, LEAST_STEP, MICRO_STEP
+from ..tolerances import FIRST_STEP, LEAST_STEP, MICRO_STEP, TOUCH_GAP
 from .ends_kernels import CALM, CAN_OPEN, FAILS, LEAVES, MICRO, REACHES_LIMIT
 from .implicit_kernels import close_end, make_implicit_step
 from .joint_parts_kernels import SATURATE
@@ -302,6 +303,10 @@ def start_island(world, root):
     C, work = np.empty((w.m, 13, DEGREE)), matrix(CHANNELS, DEGREE)
     sure = not closing
     comes = choose_modes(world, y, micro, w.slipped, closing, sure)
+    if comes == NO_FORCES and sure and w.shocks != 0:
+        sure = False  # slip that wedges bodies fast comes to its end within the step, whatever it takes
+        place(world, y)
+        comes = choose_modes(world, y, micro, w.slipped, closing, sure)
     while comes == MOVES and not closing:
         micro_motion(world, y, micro, C, work)
         if not gains(world, work) or micro < LEAST_STEP * w.duration:
@@ -339,9 +344,10 @@ def start_island(world, root):
 @kernel(allocates=True)
 def begin_with_room(world, island, C, work, span, kind):
     """Begin the pieces of an island up to where a contact leaves its feature within them, or a joint reaches a
-    limit."""
-    share, e = 1.0, islands(world)[island]
-    reached, which = end_of_room(world, C, matrix(header(world).m, 13), True)
+    limit. What implicit steps find near is found on features that reach beyond their ends by as much."""
+    w, share, e = header(world), 1.0, islands(world)[island]
+    beyond = max(TOUCH_GAP * w.length, way_of_step(world) if kind == IMPLICIT else 0.0)
+    reached, which = end_of_room(world, C, matrix(w.m, 13), beyond)
     if 0.0 < reached < 1.0:
         share, e.ends = reached, LEAVES if which >= 0 else REACHES_LIMIT
         e.cause = local_contacts(world)[which] if which >= 0 else -1

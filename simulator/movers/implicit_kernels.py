@@ -58,7 +58,7 @@ from ..tolerances import (
 from .force_kernels import contact_rates, solve_forces
 from .modes_kernels import bring_back, fastest, keep_closed, largest_force, note_levels, pull_of, within_touch
 from .pieces_kernels import cubic_piece, kinetic_energy, on_step, piece_work, steady_piece
-from .sweeps_kernels import sweep_forces
+from .sweeps_kernels import SWEEPS, sweep_forces
 from .system_kernels import free_accelerations, note_places, place, problem, read_forces, write_forces
 
 _ATTEMPTS, _CATCHES = 40, 4
@@ -104,7 +104,7 @@ def step_once(world, y, span, landing, mode, C, end):
         for e in range(3):
             scale = max(scale, abs(rate[c, e]))
     a, p, q = local_acceleration(world)[: w.m], force[: w.nc], joint_force(world)[: w.nj]
-    sweep_forces(s, p, q, IMPLICIT_FORCES * scale)
+    sweep_forces(s, p, q, IMPLICIT_FORCES * scale, SWEEPS)
     residual, _ = solve_forces(s, p, q, a, True, IMPLICIT_FORCES * scale)
     if not residual <= FORCES_FOUND * scale:
         return -1.0

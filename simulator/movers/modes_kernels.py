@@ -9,7 +9,7 @@ It starts at MICRO_STEP of the scene's duration, where its error is rounding, an
 
 import numpy as np
 
-from ...compiled import kernel
+from ...compiled import call, kernel
 from ..engine.pairs_kernels import has_cylinder, size_of
 from ..engine.tables_kernels import (
     CARRIED,
@@ -60,7 +60,7 @@ from ..tolerances import (
     SURE_SLIP,
 )
 from .force_kernels import contact_rates, solve_forces, solve_mode
-from .sweeps_kernels import sweep_forces
+from .sweeps_kernels import MOST_SWEEPS, SWEEPS, sweep_forces
 from .system_kernels import free_accelerations, place, problem, read_forces
 
 NO_FORCES, NOTHING_PRESSES, MOVES, RESTS, CALMS = 0, 1, 2, 3, 4
@@ -263,22 +263,35 @@ def choose_modes(world, state, span, slipped, closing, sure):
         warm = warm or force[c, 0] > 0.0
         if not force[c, 0] > 0.0:
             force[c, 0] = force[c, 1] = force[c, 2] = 0.0
-    residual, _ = solve_forces(
-        s, force[: w.nc], joint_force(world)[: w.nj], a[: w.m], warm, FORCE_ACCURACY * pull
-    )
-    for swept in range(2):  # from nothing, then, or from where sweeps lead from there
-        if residual <= FORCES_FOUND * pull:
-            break
+    scale = pull
+    if w.shocks != 0:  # what ends slip within the step is of another order
         for c in range(w.nc):
-            force[c, 0] = force[c, 1] = force[c, 2] = 0.0
-        for c in range(w.nj):
-            joint_force(world)[c] = 0.0
-        if swept:
-            sweep_forces(s, force[: w.nc], joint_force(world)[: w.nj], FORCE_ACCURACY * pull)
+            for e in range(3):
+                scale = max(scale, abs(rate[c, e]))
+    residual, _ = solve_forces(
+        s, force[: w.nc], joint_force(world)[: w.nj], a[: w.m], warm, FORCE_ACCURACY * scale
+    )
+    for attempt in range(
+        4
+    ):  # from nothing, from where sweeps lead, from what pivots find, and from sweeps of that
+        if residual <= FORCES_FOUND * scale:
+            break
+        if attempt < 3:
+            for c in range(w.nc):
+                force[c, 0] = force[c, 1] = force[c, 2] = 0.0
+            for c in range(w.nj):
+                joint_force(world)[c] = 0.0
+        if attempt >= 2 and call(w.pivots, world, 0, 0) != 0:
+            return NO_FORCES
+        if attempt == 1 or attempt == 3:
+            sweep_forces(
+                s, force[: w.nc], joint_force(world)[: w.nj], FORCE_ACCURACY * scale,
+                SWEEPS if attempt == 1 else MOST_SWEEPS,
+            )  # fmt: skip
         residual, _ = solve_forces(
-            s, force[: w.nc], joint_force(world)[: w.nj], a[: w.m], swept == 1, FORCE_ACCURACY * pull
+            s, force[: w.nc], joint_force(world)[: w.nj], a[: w.m], attempt > 0, FORCE_ACCURACY * scale
         )
-    if not residual <= FORCES_FOUND * pull:
+    if not residual <= FORCES_FOUND * scale:
         return NO_FORCES
     speed = fastest(world, state)
     if speed <= REST * w.speed and w.never_rests == 0 and not closing:

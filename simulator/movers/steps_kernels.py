@@ -46,7 +46,6 @@ from ..tolerances import (
     ROUNDED_STEP,
     SLOW_SLIP,
     STRAIGHT_SLIP,
-    TOUCH_GAP,
 )
 from .ends_kernels import DRIVE_CHANGES, FAILS, LEAVES, NOTHING, OPENS, PRESSES, REACHES_LIMIT, SLIPS, STOPS
 from .features_kernels import room_of
@@ -317,7 +316,8 @@ def has_ends(world):
 @kernel()
 def end_of_room(world, C, scratch, must):
     """Share of a step at which a contact first comes to the end of a feature, or a joint to a limit; with which.
-    `must`: it is made even where there is no room from the start, up to where there is less."""
+    `must` [m]: where more than 0, it is made even where there is no room from the start, up to where there is so
+    much less."""
     if not has_ends(world):
         return 1.0, -1
     low, before, rate_before, allowed = 0.0, 0.0, 0.0, 0.0
@@ -328,8 +328,8 @@ def end_of_room(world, C, scratch, must):
         room, rate, which = least_room(world)
         room += allowed
         if room < 0.0 and look == 0:  # rounding: it is about to come in again, or it ends here
-            if must and which >= 0:
-                allowed = TOUCH_GAP * header(world).length - room
+            if must > 0.0 and which >= 0:
+                allowed = must - room
             elif rate < 0.0 or which >= 0:
                 return 0.0, which
             room = 0.0
@@ -389,7 +389,7 @@ def first_end(world, C, h, at_start, at_end, scratch, D, power):
     """Share of a step of h [s] at which what the modes claim first fails, with what ends and which contact: by safe
     secants on dense output C. `at_start`, `at_end`: least margins."""
     w = header(world)
-    share, which = end_of_room(world, C, scratch, False)
+    share, which = end_of_room(world, C, scratch, 0.0)
     what = NOTHING
     if share < 1.0:
         what = LEAVES if which >= 0 else REACHES_LIMIT
@@ -519,30 +519,33 @@ def make_step(world, longest, C, work):
     kept, kept_joint, kept_a = matrix(w.nc, 3), vector(w.nj), matrix(m, 6)
     copy_forces(world, force, joint, a, kept, kept_joint, kept_a)
     least = LEAST_STEP * w.duration
-    next_h = h
+    next_h, at_end, found = h, 0.0, False
     tried, before = np.inf, np.inf
     for _ in range(_ATTEMPTS):
-        ok = take_stages(world, y, K, P, h, 1, STAGES, end)
-        error = error_of(world, y, K, h) if ok else np.inf
-        if before < np.inf and error <= ROUNDED_STEP and error > before * (h / tried) ** 2:
-            next_h = h * _GROWTH  # rounding: of the order of the method it would have shrunk much more
-            break
+        error = error_of(world, y, K, h) if take_stages(world, y, K, P, h, 1, STAGES, end) else np.inf
+        rounded = before < np.inf and error <= ROUNDED_STEP and error > before * (h / tried) ** 2
         tried, before = h, error
-        if error <= w.accuracy or w.fixed_step > 0.0:
+        if rounded or error <= w.accuracy or (w.fixed_step > 0.0 and error < np.inf):
             growth = _GROWTH
-            if error > 0.0:
+            if (
+                not rounded and error > 0.0
+            ):  # rounding: of the order of the method it would have shrunk much more
                 growth = min(_GROWTH, max(_SHRINK, _SAFETY * eighth_root(w.accuracy / error)))
             next_h = h * growth
-            break
-        if error < np.inf:
+            at_end, _, _ = least_margin(world)
+            found = take_stages(world, y, K, P, h, STAGES + 1, DENSE_STAGES - 1, scratch)
+            if found or w.fixed_step > 0.0:
+                break
+            h, before = h * _SHRINK, np.inf
+        elif error < np.inf:
             h *= max(_SHRINK, _SAFETY * eighth_root(w.accuracy / error))
         else:
             h *= _SHRINK
         copy_forces(world, kept, kept_joint, kept_a, force, joint, a)
         if h < least:
-            return 0.0, 0.0, FAILS, -1, longest
-    at_end, _, _ = least_margin(world)
-    take_stages(world, y, K, P, h, STAGES + 1, DENSE_STAGES - 1, scratch)
+            break
+    if not found:
+        return 0.0, 0.0, FAILS, -1, longest
     dense_output(world, y, end, K, h, C)
     dense_work(world, P, h, work)
     share, what, which = first_end(world, C, h, at_start, at_end, scratch, K[0], P[0])

@@ -11,12 +11,13 @@ from ..kernels import matrix, vector, vector3, zeros
 from .force_kernels import accelerations_of, take_blocks
 
 SWEEPS = 100
+MOST_SWEEPS = 20_000  # where nothing else finds forces
 
 
 @kernel(allocates=True)
-def sweep_forces(s, p, joint, tolerance):
+def sweep_forces(s, p, joint, tolerance, most):
     """Bring forces p (nc, 3) and joint (nj,) nearer to the solution of a problem, until they change by less than
-    `tolerance` [of u] in a sweep; they stay as they are where sweeps lead away."""
+    `tolerance` [of u] in a sweep, or in `most` sweeps; they stay as they are where sweeps lead away."""
     m, nc, nj = s.mass.shape[0], s.ends.shape[0], s.joint_ends.shape[0]
     response, own = np.empty((nc, 2, 3, 6)), np.empty((nc, 3, 3))  # W J^T, J W J^T of each contact
     joint_response, joint_own = np.empty((nj, 2, 6)), zeros(nj)
@@ -49,7 +50,7 @@ def sweep_forces(s, p, joint, tolerance):
     for c in range(nj):
         kept_joint[c] = joint[c]
     change = np.inf
-    for sweep in range(SWEEPS):
+    for sweep in range(most):
         change = 0.0
         for c in range(nc):
             change = max(change, sweep_contact(s, c, response[c], own[c], p[c], a, u))

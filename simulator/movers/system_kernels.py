@@ -10,7 +10,7 @@ import numpy as np
 
 from ...compiled import call, kernel, matrix_at, part, rows_at
 from ..engine.contacts_kernels import LIMIT as LIMIT_FEATURE
-from ..engine.curves_kernels import LIMIT_KIND, touch_curves, touch_point_on_face
+from ..engine.curves_kernels import CIRCLES, LIMIT_KIND, touch_curves, touch_point_on_face
 from ..engine.tables_kernels import (
     FLOAT,
     GEOMETRY,
@@ -52,7 +52,7 @@ from ..engine.tables_kernels import (
     reserve,
     states_at,
 )
-from ..kernels import cross, matrix3x3, rotation_matrix_into, vector3, vector4, vector13
+from ..kernels import cross, matrix3x3, rotation_matrix_into, turned_back, vector3, vector4, vector13
 from .blocks_kernels import elimination
 from .force_kernels import Problem, stiffnesses
 from .joint_parts_kernels import COUNT, FILL, KEEP, LIMIT, PLACE, keep_in_plane
@@ -467,6 +467,8 @@ def note_places(world):
             c.point[i] = here[i] + out[9 + i]
             c.velocity[i] = out[15 + i]
         c.gap = out[21]
+        if c.kind == CIRCLES:
+            note_circles(world, c, k)
         # arms end on P's surface
         shift = -0.5 * c.gap if c.side[0] == c.first else 0.5 * c.gap
         if bodies(world)[c.second].level < 0:
@@ -476,6 +478,19 @@ def note_places(world):
                 c.point[i] += shift * c.normal[i]
             if w.planar and c.pair >= 0:
                 take_along(world, rows[k], before)
+
+
+@kernel()
+def note_circles(world, c, k):
+    """Note where contact k that is shown, of two circles, is on the first of them: the search for where it is later
+    begins there."""
+    out, at, body = local_placed(world)[k], 12 if local_turned(world)[k] else 9, local_curves(world)[k, 0]
+    x, y, z = out[at], out[at + 1], out[at + 2]
+    if body >= 0:
+        x, y, z = turned_back(local_turn(world)[body], x, y, z)
+    g, shown = c.geometry, local_geometry(world)[k]
+    g[23], g[24], g[25] = x, y, z
+    shown[23], shown[24], shown[25] = x, y, z
 
 
 @kernel()

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...bodies import FileFormatError
 from ...impact_laws import ImpactOutcome, ImpactProblem
 from ..collision.pairs import contact_jacobian, moving_bodies
-from ..engine.log_kernels import ACCUMULATES, IMPACT, IN_CONTACT
+from ..engine.log_kernels import ACCUMULATES, IMPACT, IN_CONTACT, SHOCK
 from ..event import ContactPatch, Event, EventKind
 from ..laws import outcome_of_record, outcome_of_text
 from ..state import State
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 KINDS = tuple(EventKind)
 _KIND_NAMES = np.array([kind.value for kind in KINDS])
 WITHOUT_COLLISION = "impact without collision: no contact forces keep the bodies apart"
+WEDGED = "no contact forces keep the bodies apart, and the law has no impulse: slip ends within a micro-step"
 
 
 def kind_names(codes: NDArray[Any]) -> NDArray[np.str_]:
@@ -106,6 +107,8 @@ class EventLog:
                 return str(note)
         if row["note"] == ACCUMULATES:
             return f"infinitely many impacts accumulate at t = {float(row['until'])!r} s"
+        if row["note"] == SHOCK:
+            return WEDGED
         return WITHOUT_COLLISION if row["note"] == IN_CONTACT and int(row["kind"]) == IMPACT else ""
 
 

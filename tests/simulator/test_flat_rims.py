@@ -38,7 +38,7 @@ def test_rate_of_a_rim_on_a_face(lean, seed):
     state, still = np.zeros(13), np.zeros(13)
     state[:3], state[3:7], state[10:13] = (0.3, -0.2, 0.1), quaternion, rotation.T @ spin
     still[3] = 1.0
-    geometry, row = np.zeros(23), np.zeros(24)
+    geometry, row = np.zeros(26), np.zeros(24)
     geometry[2], geometry[6], geometry[7], geometry[16], geometry[17] = -HALF, 1.0, 1.0, 1.0, RADIUS
     touch_curves(4 * (CIRCLE - 1), geometry, rotation, state, np.eye(3), still, row)
     with mpmath.workdps(50):

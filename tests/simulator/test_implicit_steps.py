@@ -176,7 +176,7 @@ def test_sweeps_come_nearer_to_the_forces(seed):
         return total
 
     before = left(force)
-    sweeps_kernels.sweep_forces(problem, force, joint, 1e-12)
+    sweeps_kernels.sweep_forces(problem, force, joint, 1e-12, sweeps_kernels.SWEEPS)
     assert left(force) < 0.1 * before
     assert force[:, 0].min() >= 0.0
     drag = np.hypot(force[:, 1], force[:, 2])

@@ -63,8 +63,15 @@ def test_the_run_goes_on_after_it():
 
 
 def test_a_law_without_such_an_impulse_says_so():
-    """Reflection leaves alone what does not approach, so nothing can be done."""
+    """Reflection leaves alone what does not approach: slip ends all the same, and the event says how."""
     simulator = carom.Simulator(rod_scene(math.radians(63.4), 1.6), carom.SequentialReflection())
-    simulator.run(0.0)
-    assert simulator.trajectory.status.value == "contact_failed"
-    assert "no contact forces keep rod apart" in simulator.trajectory.message
+    trajectory = simulator.run(0.01)
+    event = trajectory.events[0]
+    assert (event.time, event.kind.value) == (0.0, "stick")
+    assert "no contact forces" in event.note
+    assert "the law has no impulse" in event.note
+    normal, tangent, _ = stopping_impulse(math.radians(63.4))
+    after = trajectory.sample(1e-6)
+    np.testing.assert_allclose(after.velocity[1], [-1.0 + tangent, 0.0, normal], atol=1e-4)
+    energy = [simulator.model.energy(trajectory.sample(time)) for time in np.linspace(0.0, 0.01, 50)]
+    assert np.diff(energy).max() <= 1e-12 * energy[0]
