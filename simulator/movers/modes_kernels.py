@@ -224,6 +224,33 @@ def fastest(world, state):
 
 
 @kernel(allocates=True)
+def find_forces(world, warm, scale):
+    """Whether forces and accelerations of the island that is shown are found, to FORCES_FOUND of `scale` [m/s^2].
+
+    Newton's method begins at the forces that there are (`warm`: which press), then at none, where sweeps lead from
+    there, what pivots find, and where many sweeps lead from that.
+    """
+    w, s = header(world), problem(world)
+    p, joint, a = local_force(world)[: w.nc], joint_force(world)[: w.nj], local_acceleration(world)[: w.m]
+    for begins in range(5):
+        if begins == 1 or begins == 2:
+            for c in range(w.nc):
+                p[c, 0] = p[c, 1] = p[c, 2] = 0.0
+            for c in range(w.nj):
+                joint[c] = 0.0
+        if begins >= 3 and call(w.pivots, world, 0, 0) != 0:
+            return False
+        if begins == 2 or begins == 4:
+            sweep_forces(s, p, joint, FORCE_ACCURACY * scale, SWEEPS if begins == 2 else MOST_SWEEPS)
+        residual, _ = solve_forces(
+            s, p, joint, a, warm if begins == 0 else begins > 1, FORCE_ACCURACY * scale
+        )
+        if residual <= FORCES_FOUND * scale:
+            return True
+    return False
+
+
+@kernel(allocates=True)
 def choose_modes(world, state, span, slipped, closing, sure):
     """Modes and forces at the end of a micro-step of `span` [s] from states (m, 13), where the island is placed.
 
@@ -268,30 +295,7 @@ def choose_modes(world, state, span, slipped, closing, sure):
         for c in range(w.nc):
             for e in range(3):
                 scale = max(scale, abs(rate[c, e]))
-    residual, _ = solve_forces(
-        s, force[: w.nc], joint_force(world)[: w.nj], a[: w.m], warm, FORCE_ACCURACY * scale
-    )
-    for attempt in range(
-        4
-    ):  # from nothing, from where sweeps lead, from what pivots find, and from sweeps of that
-        if residual <= FORCES_FOUND * scale:
-            break
-        if attempt < 3:
-            for c in range(w.nc):
-                force[c, 0] = force[c, 1] = force[c, 2] = 0.0
-            for c in range(w.nj):
-                joint_force(world)[c] = 0.0
-        if attempt >= 2 and call(w.pivots, world, 0, 0) != 0:
-            return NO_FORCES
-        if attempt == 1 or attempt == 3:
-            sweep_forces(
-                s, force[: w.nc], joint_force(world)[: w.nj], FORCE_ACCURACY * scale,
-                SWEEPS if attempt == 1 else MOST_SWEEPS,
-            )  # fmt: skip
-        residual, _ = solve_forces(
-            s, force[: w.nc], joint_force(world)[: w.nj], a[: w.m], attempt > 0, FORCE_ACCURACY * scale
-        )
-    if not residual <= FORCES_FOUND * scale:
+    if not find_forces(world, warm, scale):
         return NO_FORCES
     speed = fastest(world, state)
     if speed <= REST * w.speed and w.never_rests == 0 and not closing:

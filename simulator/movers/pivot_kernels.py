@@ -11,30 +11,30 @@ import numpy as np
 from ...compiled import kernel, part
 from ...impact_laws.lcp_kernels import SOLVED, solve_lcp_kernel
 from ...impact_laws.sequential_lcp_kernels import pyramid
-from ..engine.tables_kernels import (
-    OPEN,
-    header,
-    joint_force,
-    local_acceleration,
-    local_force,
-    local_free,
-)
-from ..kernels import matrix, vector, wholes
+from ..engine.tables_kernels import OPEN, header, joint_force, local_acceleration, local_force
+from ..kernels import matrix, vector, wholes, zeros
 from .force_kernels import add_forces, contact_rates, respond_joined, solve_mode, take_blocks
 from .system_kernels import problem
 
 _EDGES = 8  # of a pyramid
 _MOST_CONTACTS = 24
-_FOUND, _NONE = 0, 1
 
 
 @part(allocates=True)
 def pivot_forces(world, _i, _j):
     """Let forces and accelerations of the island that is open be those of Lemke's method; 1 where it finds none."""
-    w, s = header(world), problem(world)
-    m, nc = w.m, w.nc
+    w = header(world)
+    p, joint, a = local_force(world)[: w.nc], joint_force(world)[: w.nj], local_acceleration(world)[: w.m]
+    return 0 if solve_by_pivots(problem(world), p, joint, a) else 1
+
+
+@kernel(allocates=True)
+def solve_by_pivots(s, p, joint, a):
+    """Let p (nc, 3), joint (nj,) and a (m, 6) solve the force problem with pyramids for cones; whether that is
+    possible."""
+    m, nc = s.mass.shape[0], s.ends.shape[0]
     if nc > _MOST_CONTACTS:
-        return _NONE
+        return False
     # what a force is made of: one along the normal, of sliders with their friction, and edges of pyramids
     count = nc
     for c in range(nc):
@@ -51,23 +51,27 @@ def pivot_forces(world, _i, _j):
             for k in range(_EDGES):
                 contact[g], made[g, 0], made[g, 1], made[g, 2] = c, 0.0, edge[k, 0], edge[k, 1]
                 g += 1
-    u, slacks = matrix(nc, 3), (count - nc) // _EDGES
+    slacks = (count - nc) // _EDGES
     M, q, z = np.zeros((count + slacks, count + slacks)), np.zeros(count + slacks), np.zeros(count + slacks)
-    accelerations_apart(world, u)
+    u, push, change = matrix(nc, 3), matrix(m, 6), matrix(m, 6)
+    accelerations_apart(s, joint, a)
+    contact_rates(s, a, u)
     for g in range(count):
         q[g] = rate_along(u[contact[g]], g < nc, made[g])
-    push, change, p = matrix(m, 6), matrix(m, 6), matrix(nc, 3)
-    joint = vector(w.nj)
-    for c in range(w.nj):
-        joint[c] = 0.0
+    none = zeros(joint.size)
     for g in range(count):
         for k in range(m):
             for i in range(6):
                 push[k, i] = 0.0
-        set_force(p, contact, made, g)
-        add_forces(s, p, joint, 1.0, push)
+        for c in range(nc):
+            for e in range(3):
+                p[c, e] = made[g, e] if c == contact[g] else 0.0
+        add_forces(s, p, none, 1.0, push)
         respond_joined(s, push, change, g == 0)
-        rates_of(s, change, u)
+        contact_rates(s, change, u)
+        for c in range(nc):
+            for e in range(3):
+                u[c, e] -= s.rate[c, e]
         for row in range(count):
             M[row, g] = rate_along(u[contact[row]], row < nc, made[row])
     slack, g = count, nc
@@ -79,17 +83,16 @@ def pivot_forces(world, _i, _j):
                 g += 1
             slack += 1
     status, _, _, _ = solve_lcp_kernel(M, q, z)
-    if status != SOLVED:
-        return _NONE
-    force = local_force(world)
     for c in range(nc):
         for e in range(3):
-            force[c, e] = 0.0
+            p[c, e] = 0.0
+    if status != SOLVED:
+        return False
     for g in range(count):
         for e in range(3):
-            force[contact[g], e] += z[g] * made[g, e]
-    under_forces(world)
-    return _FOUND
+            p[contact[g], e] += z[g] * made[g, e]
+    accelerations_under(s, p, joint, a)
+    return True
 
 
 @kernel()
@@ -98,61 +101,35 @@ def rate_along(u, normal, made):
     return u[0] if normal else made[1] * u[1] + made[2] * u[2]
 
 
-@kernel()
-def set_force(p, contact, made, g):
-    """Let forces p (nc, 3) be none but the unit force g."""
-    for c in range(p.shape[0]):
-        for e in range(3):
-            p[c, e] = made[g, e] if c == contact[g] else 0.0
-
-
-@kernel()
-def rates_of(s, change, u):
-    """Fill u (nc, 3) with the rates of contacts that accelerations `change` (m, 6) bring."""
-    contact_rates(s, change, u)
-    for c in range(u.shape[0]):
-        for e in range(3):
-            u[c, e] -= s.rate[c, e]
-
-
 @kernel(allocates=True)
-def accelerations_apart(world, u):
-    """Fill u (nc, 3) with the rates of contacts without contact forces, where joints hold."""
-    w, s = header(world), problem(world)
-    none, p = wholes(w.nc), matrix(w.nc, 3)
-    for c in range(w.nc):
+def accelerations_apart(s, joint, a):
+    """Let a (m, 6) and joint (nj,) be what they are without contact forces."""
+    nc = s.ends.shape[0]
+    none, p = wholes(nc), matrix(nc, 3)
+    for c in range(nc):
         none[c] = OPEN
-    a, joint = local_acceleration(world)[: w.m], joint_force(world)[: w.nj]
-    for c in range(w.nj):
+    for c in range(joint.size):
         joint[c] = 0.0
-    for k in range(w.m):
+    for k in range(a.shape[0]):
         for i in range(6):
             a[k, i] = s.free[k, i]
     solve_mode(s, none, s.direction, p, joint, a, True, 0.0)
-    contact_rates(s, a, u)
 
 
 @kernel(allocates=True)
-def under_forces(world):
-    """Let accelerations and forces of joints be those under the forces of contacts."""
-    w, s = header(world), problem(world)
-    free, push, kept = local_free(world), matrix(w.m, 6), matrix(w.m, 6)
-    p, joint, by = matrix(w.nc, 3), vector(w.nj), matrix(w.m, 6)
-    for c in range(w.nj):
-        joint[c] = 0.0
-    for c in range(w.nc):
-        for e in range(3):
-            p[c, e] = local_force(world)[c, e]
-    for k in range(w.m):
+def accelerations_under(s, p, joint, a):
+    """Let a (m, 6) and joint (nj,) be what they are under contact forces p (nc, 3)."""
+    m = a.shape[0]
+    push, by, kept, none = matrix(m, 6), vector(6), matrix(m, 6), zeros(joint.size)
+    for k in range(m):
         for i in range(6):
-            push[k, i] = 0.0
-    add_forces(s, p, joint, 1.0, push)
-    for k in range(w.m):
-        take_blocks(s.mobility[k], push[k], by[k])
+            push[k, i], kept[k, i] = 0.0, s.free[k, i]
+    add_forces(s, p, none, 1.0, push)
+    for k in range(m):
+        take_blocks(s.mobility[k], push[k], by)
         for i in range(6):
-            kept[k, i] = free[k, i]
-            free[k, i] += by[k, i]
-    accelerations_apart(world, p)
-    for k in range(w.m):
+            s.free[k, i] += by[i]
+    accelerations_apart(s, joint, a)
+    for k in range(m):
         for i in range(6):
-            free[k, i] = kept[k, i]
+            s.free[k, i] = kept[k, i]

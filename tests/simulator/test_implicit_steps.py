@@ -8,7 +8,7 @@ import pytest
 
 import carom
 from carom import Body, HalfSpace, Integrator, Material, Scene, Sphere
-from carom.simulator.movers import force_kernels, sweeps_kernels
+from carom.simulator.movers import force_kernels, pivot_kernels, sweeps_kernels
 from carom.simulator.movers.blocks_kernels import elimination
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
@@ -181,3 +181,34 @@ def test_sweeps_come_nearer_to_the_forces(seed):
     assert force[:, 0].min() >= 0.0
     drag = np.hypot(force[:, 1], force[:, 2])
     assert np.all(drag <= problem.friction * force[:, 0] * (1 + 1e-12) + 1e-300)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_pivots_solve_the_problem_with_pyramids(seed):
+    """Against the conditions themselves; with more contacts than the bodies can tell forces of, and a slider."""
+    random = np.random.default_rng(seed)
+    m, nc = 3, 9
+    problem = problem_of(random, m, nc)
+    problem.slider[0], problem.direction[0] = 1, (0.6, 0.8)
+    force, joint, a = np.zeros((nc, 3)), np.zeros(0), np.zeros((m, 6))
+    free = problem.free.copy()
+    assert pivot_kernels.solve_by_pivots(problem, force, joint, a)
+    assert np.array_equal(problem.free, free)
+    total, u = np.zeros((m, 6)), np.zeros((nc, 3))
+    force_kernels.add_forces(problem, force, joint, 1.0, total)
+    expected = np.array([problem.mobility[k] @ total[k] for k in range(m)]) + free
+    np.testing.assert_allclose(a, expected, atol=1e-9 * np.abs(expected).max())
+    force_kernels.contact_rates(problem, a, u)
+    scale = np.abs(u).max()
+    assert force[:, 0].min() >= 0.0
+    assert u[:, 0].min() >= -1e-9 * scale
+    assert np.abs(force[:, 0] * u[:, 0]).max() <= 1e-9 * scale * force.max()
+    assert np.allclose(force[0, 1:], -problem.friction[0] * force[0, 0] * np.array([0.6, 0.8]))
+    drag = np.hypot(force[:, 1], force[:, 2])
+    assert np.all(drag <= problem.friction * force[:, 0] * (1 + 1e-9) + 1e-12)
+    slips = (
+        np.hypot(u[1:, 1], u[1:, 2]) > 1e-6 * scale
+    )  # of those that press and slip, friction works against slip
+    presses = force[1:, 0] > 1e-9 * force.max()
+    power = (force[1:, 1:] * u[1:, 1:]).sum(axis=1)
+    assert np.all(power[slips & presses] < 0.0)
