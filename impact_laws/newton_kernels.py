@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..compiled import kernel
-from .outcome_kernels import FINE, judge
+from .outcome_kernels import FINE, judge, kinetic_scales
 from .relaxation_kernels import residual_dense, solution_slopes, velocity_given, within_cones
 from .tolerances import NEWTON_SHIFTS, RELAXATION_ACCEPTED, RELAXATION_GAIN
 
@@ -75,11 +75,7 @@ def good_enough(W, q, dim, impulse, residual, tolerance):
         return False
     n, count = q.size, q.size // dim
     scale, response, velocity = np.empty(count), np.empty(n), np.empty(n)
-    for c in range(count):
-        scale[c] = np.sqrt(W[dim * c, dim * c])
-    stiffest = scale.max()
-    for c in range(count):
-        scale[c] = scale[c] if scale[c] > 0.0 else stiffest
+    kinetic_scales(W, dim, scale)
     velocity_given(W, q, impulse, velocity)
     for i in range(n):
         response[i] = velocity[i] - q[i]

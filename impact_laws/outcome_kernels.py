@@ -25,6 +25,18 @@ def trace(inertia, before, stages, impulses, velocities):
 
 
 @kernel()
+def kinetic_scales(inertia, dim, scale):
+    """Fill scale (nc,) with √W_nn of every contact; an immovable one has none of its own, and gets the largest."""
+    largest = 0.0
+    for c in range(scale.size):
+        scale[c] = np.sqrt(max(inertia[dim * c, dim * c], 0.0))
+        largest = max(largest, scale[c])
+    for c in range(scale.size):
+        if scale[c] == 0.0:
+            scale[c] = largest if largest > 0.0 else 1.0
+
+
+@kernel()
 def judge(inertia, impulse, before, response, velocity, kinetic_scale, dim):
     """Verdict on velocity = before + response, response = inertia @ impulse: (code, least approach measure after,
     energy change)."""

@@ -123,7 +123,8 @@ def law_reflection(world, i, j):
     W, u = problem_matrix(world), problem_part(world, 0)
     restitution, scale = problem_part(world, 2), problem_part(world, 3)
     if count == 1 and restitution[0] < 1.0:
-        return reflect_with_loss(world, W[0, 0], u[0], restitution[0], scale[0])
+        approaches = u[0] / scale[0] < approach_threshold(world, u, scale)
+        return reflect_with_loss(world, W[0, 0], u[0], restitution[0], approaches)
     for k in range(count):
         if restitution[k] < 1.0:
             return NEEDS_PYTHON
@@ -155,11 +156,11 @@ def law_reflection(world, i, j):
 
 
 @kernel(allocates=True)
-def reflect_with_loss(world, N, u, e, scale):
+def reflect_with_loss(world, N, u, e, approaches):
     """One contact that loses energy: between its plastic and its elastic impact."""
     w = header(world)
     impulse = zeros(w.dim)
-    if u / scale < -max(APPROACH * abs(u / scale), LEAST_APPROACH * w.speed / scale):
+    if approaches:
         if not N > 0.0:
             return IMMOVABLE
         plastic, elastic = -u / N, -2.0 * u / N

@@ -7,7 +7,7 @@ the table of numbers, in the order and layout of `ImpactProblem`.
 import numpy as np
 
 from ...compiled import kernel
-from ...impact_laws.outcome_kernels import judge
+from ...impact_laws.outcome_kernels import judge, kinetic_scales
 from ..kernels import matrix, vector, vector6
 from ..movers.force_kernels import respond_joined
 from ..movers.system_kernels import place, problem
@@ -71,13 +71,7 @@ def pose_problem(world):
         drop_barred(world, W, u)
     else:
         fill_matrix(world, W)
-    largest = 0.0
-    for k in range(count):
-        scale[k] = np.sqrt(max(W[dim * k, dim * k], 0.0))
-        largest = max(largest, scale[k])
-    for k in range(count):
-        if scale[k] == 0.0:  # an immovable contact has no kinetic length of its own
-            scale[k] = largest if largest > 0.0 else 1.0
+    kinetic_scales(W, dim, scale)
 
 
 @kernel()

@@ -526,10 +526,8 @@ def make_step(world, longest, C, work):
         rounded = before < np.inf and error <= ROUNDED_STEP and error > before * (h / tried) ** 2
         tried, before = h, error
         if rounded or error <= w.accuracy or (w.fixed_step > 0.0 and error < np.inf):
-            growth = _GROWTH
-            if (
-                not rounded and error > 0.0
-            ):  # rounding: of the order of the method it would have shrunk much more
+            growth = _GROWTH  # rounding, too: of the order of the method it would have shrunk much more
+            if not rounded and error > 0.0:
                 growth = min(_GROWTH, max(_SHRINK, _SAFETY * eighth_root(w.accuracy / error)))
             next_h = h * growth
             at_end, _, _ = least_margin(world)

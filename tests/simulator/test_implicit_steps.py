@@ -1,8 +1,5 @@
 """Implicit steps: several bodies whose contacts change faster than explicit steps follow."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -11,10 +8,8 @@ from carom import Body, HalfSpace, Integrator, Material, Scene, Sphere
 from carom.simulator.movers import force_kernels, pivot_kernels, sweeps_kernels
 from carom.simulator.movers.blocks_kernels import elimination
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-needs_benchmarks = pytest.mark.skipif(
-    not BENCHMARKS.exists(), reason="the benchmarks are not part of this installation"
-)
+from .benchmark_modules import benchmark, needs_benchmarks
+
 LAWS = {
     "dissipation": (carom.MaximumDissipation(), 0.0),
     "stronge": (carom.StrongeCoulomb(), 0.3),
@@ -58,19 +53,11 @@ def test_spheres_in_a_narrow_box_go_on_implicitly(law):
     assert np.array_equal(again.sample(0.5).position, trajectory.sample(0.5).position)
 
 
-def benchmark():
-    """The module of the speed benchmarks, whose scenes these are."""
-    spec = importlib.util.spec_from_file_location("speed", BENCHMARKS / "speed.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @needs_benchmarks
 @pytest.mark.parametrize(("law", "restitution"), [("dissipation", 0.0), ("stronge", 0.1)])
 def test_a_heap_of_boxes_comes_to_rest(law, restitution):
     """Crossing edges, faces on faces, corners on faces: none of them is passed, and nothing is gained."""
-    scene = benchmark().heaped(6, restitution)
+    scene = benchmark("speed").heaped(6, restitution)
     trajectory = carom.Simulator(scene, LAWS[law][0]).run(4.0)
     assert trajectory.status.value == "at_rest", trajectory.message
     assert 0.05 < trajectory.implicit_share < 1.0  # else this tests nothing
@@ -88,7 +75,7 @@ def test_a_heap_of_boxes_comes_to_rest(law, restitution):
 def test_only_implicit_steps_know_contacts_that_are_near():
     """Saved: a contact 1e-6 m open was held closed where its bodies went on by explicit steps, and the energy of
     its approach was lost."""
-    trajectory = carom.Simulator(benchmark().boxed(10, 0.0), carom.MaximumDissipation()).run(0.6)
+    trajectory = carom.Simulator(benchmark("speed").boxed(10, 0.0), carom.MaximumDissipation()).run(0.6)
     assert trajectory.status.value == "reached_end", trajectory.message
     residual = trajectory.ledger(np.linspace(0.0, 0.6, 1201)).residual
     assert np.abs(residual).max() <= 1e-10
@@ -206,9 +193,8 @@ def test_pivots_solve_the_problem_with_pyramids(seed):
     assert np.allclose(force[0, 1:], -problem.friction[0] * force[0, 0] * np.array([0.6, 0.8]))
     drag = np.hypot(force[:, 1], force[:, 2])
     assert np.all(drag <= problem.friction * force[:, 0] * (1 + 1e-9) + 1e-12)
-    slips = (
-        np.hypot(u[1:, 1], u[1:, 2]) > 1e-6 * scale
-    )  # of those that press and slip, friction works against slip
+    # of those that press and slip, friction works against slip
+    slips = np.hypot(u[1:, 1], u[1:, 2]) > 1e-6 * scale
     presses = force[1:, 0] > 1e-9 * force.max()
     power = (force[1:, 1:] * u[1:, 1:]).sum(axis=1)
     assert np.all(power[slips & presses] < 0.0)

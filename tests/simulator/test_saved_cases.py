@@ -1,13 +1,12 @@
 """Faults that random scenes brought to light (`benchmarks/random_scenes.py`), each as a scene that shows it."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import carom
 from carom import Body, Box, Cylinder, HalfSpace, Material, RevoluteJoint, Scene, Sphere
+
+from .benchmark_modules import benchmark, needs_benchmarks
 
 GOOD = ("reached_end", "at_rest")
 
@@ -137,18 +136,7 @@ def test_a_ball_beside_a_chain_does_not_change_it():
     np.testing.assert_allclose(one.position, other.position[:3], atol=1e-11)
 
 
-RANDOM_SCENES = Path(__file__).parents[2] / "benchmarks" / "random_scenes.py"
-
-
-def random_scenes():
-    """The module of the benchmark that makes random scenes."""
-    spec = importlib.util.spec_from_file_location("random_scenes", RANDOM_SCENES)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.mark.skipif(not RANDOM_SCENES.exists(), reason="the benchmarks are not part of this installation")
+@needs_benchmarks
 @pytest.mark.parametrize(
     "number",
     [
@@ -168,7 +156,7 @@ def random_scenes():
     ],
 )
 def test_random_scenes_that_failed(number):
-    module = random_scenes()
+    module = benchmark("random_scenes")
     scene, law, _ = module.random_scene(number)
     trajectory = carom.Simulator(scene, module.LAWS[law](), seed=number, event_limit=20_000).run(1.0)
     assert trajectory.status.value in GOOD, trajectory.message
@@ -179,10 +167,10 @@ def test_random_scenes_that_failed(number):
     assert np.diff(energy).max() <= (1e-5 if implicit else 1e-9) * np.ptp(energy)
 
 
-@pytest.mark.skipif(not RANDOM_SCENES.exists(), reason="the benchmarks are not part of this installation")
+@needs_benchmarks
 def test_what_was_in_memory_does_not_matter():
     """Saved: where a stage of a step found no forces, its dense output had what was in memory before."""
-    module, random, numbers = random_scenes(), np.random.default_rng(0), []
+    module, random, numbers = benchmark("random_scenes"), np.random.default_rng(0), []
     for _ in range(4):
         junk = [np.full(int(random.integers(10, 4000)), random.normal() * 1e3) for _ in range(300)]
         del junk
