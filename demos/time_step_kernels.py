@@ -68,7 +68,9 @@ def contacts_within_reach(
             count += 1
     for plane in range(offsets.size):
         for a in range(size.size):
-            rows = half_space_contacts(shapes[a], states[a], normals[plane], offsets[plane], reach[a])
+            rows = half_space_contacts(
+                shapes[a], states[a], normals[plane], offsets[plane], reach[a], reach[a]
+            )
             for c in range(rows.shape[0]):
                 note_contact(
                     count, keys, places, a, HALF_SPACE, POINT, FACE, int(rows[c, 4]), plane, rows[c, :3],

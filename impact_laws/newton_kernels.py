@@ -79,7 +79,7 @@ def good_enough(W, q, dim, impulse, residual, tolerance):
     velocity_given(W, q, impulse, velocity)
     for i in range(n):
         response[i] = velocity[i] - q[i]
-    code, _, _ = judge(W, impulse, q, response, velocity, scale, dim)
+    code, _, _ = judge(W, impulse, q, response, velocity, scale, dim, 0.0)
     return code == FINE
 
 

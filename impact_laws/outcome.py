@@ -133,7 +133,14 @@ class ImpactOutcome:
         velocity = before + response
         velocities[-1] = velocity
         code, least, energy = outcome_kernels.judge(
-            inertia, impulse, before, response, velocity, problem.kinetic_scale_array, problem.dim
+            inertia,
+            impulse,
+            before,
+            response,
+            velocity,
+            problem.kinetic_scale_array,
+            problem.dim,
+            problem.approach_threshold,
         )
         if status is ImpactStatus.RESOLVED:
             if code == outcome_kernels.APPROACHES:

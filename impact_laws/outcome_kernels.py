@@ -37,9 +37,9 @@ def kinetic_scales(inertia, dim, scale):
 
 
 @kernel()
-def judge(inertia, impulse, before, response, velocity, kinetic_scale, dim):
+def judge(inertia, impulse, before, response, velocity, kinetic_scale, dim, threshold):
     """Verdict on velocity = before + response, response = inertia @ impulse: (code, least approach measure after,
-    energy change)."""
+    energy change). A measure above `threshold`, at most 0, is no approach."""
     least = 1e300
     largest = 0.0
     smallest_scale = 1e300
@@ -64,7 +64,7 @@ def judge(inertia, impulse, before, response, velocity, kinetic_scale, dim):
     rounding = ROUNDING * (fastest + strongest) / smallest_scale
     code = FINE
     # and solvers err by a fraction of the fastest component: slow approach beside fast slip cannot be met better
-    if not least >= -OUTCOME_RESIDUAL * largest - LCP_RESIDUAL * measure - rounding:
+    if not least >= min(threshold, -OUTCOME_RESIDUAL * largest - LCP_RESIDUAL * measure - rounding):
         code = APPROACHES
     elif not given + stored <= ENERGY_GAIN * (abs(given) + stored):
         code = GAINS_ENERGY

@@ -157,6 +157,7 @@ class SequentialReflection:
                 velocity + responses[k],
                 problem.kinetic_scale_array,
                 problem.dim,
+                problem.approach_threshold,
             )
             resolved[k] = code == outcome_kernels.FINE and plastic.status is ImpactStatus.RESOLVED
         return OutcomeSet(velocity + responses, full, lengths, resolved, labels)

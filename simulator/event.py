@@ -50,7 +50,8 @@ class ContactPatch:
     normal, tangent, tangent2 : (nc, 3), right-handed unit frame, world
     gap : (nc,) [m], signed distance
     feature : (nc, 2), the `Feature` of each body that touches
-    feature_index : (nc, 2), which point, edge or face of its collision shape that is, -1 where it has no number
+    feature_index : (nc, 2), which point, edge or face of its collision shape that is, -1 where it has no number; of
+        the points of a cylinder's end that stands 8 times which end, and which of 8, but on meshes
     along : (nc, 2, 3), unit direction of an edge or axis of a rim, world; zero for the others
     radius : (nc, 2) [m], by which the surface is away from that point, edge or face; of a rim, its own radius
     """

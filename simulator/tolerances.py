@@ -157,6 +157,10 @@ IMPLICIT_FORCES = 1e-9
 IMPLICIT_OVERLAP = 2e-10
 """[of the length of the scene] Overlap within an implicit step for which it is made again, shorter."""
 
+RIM_OVERLAP = 5e-11
+"""[of the length of the scene] Overlap of a rim at the end of an implicit step for which it is made again, with a
+point of the end there."""
+
 NEAR_WAY = 2.0
 """[of what the largest acceleration moves a body by over a step, twice] Contacts that part by less may press again.
 Smaller: contacts that chatter are an impact each step. Larger: rows that never press."""

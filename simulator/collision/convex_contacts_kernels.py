@@ -100,6 +100,44 @@ def _covers(kind, corners, count, disk, ox, oy, oz, x, y, z, tolerance):
 
 
 @kernel()
+def _narrowed(kind, corners, numbers, count, ox, oy, oz, x, y, z, tolerance):
+    """What of a feature with outward normal o, found by how low it is, a ball's centre is over: (kind, count,
+    whether it is less). Its corners within a plane say little of that where it is much smaller than the ball."""
+    narrow = False
+    if kind == SEVERAL:
+        least, at = -tolerance, -1
+        for c in range(count):
+            inside = _side_of_edge(corners, c, (c + 1) % count, ox, oy, oz, x, y, z)
+            if inside < least:
+                least, at = inside, c
+        if at < 0:
+            return kind, count, narrow
+        following = (at + 1) % count
+        first, last = numbers[at], numbers[following]
+        ax, ay, az = corners[at, 0], corners[at, 1], corners[at, 2]
+        bx, by, bz = corners[following, 0], corners[following, 1], corners[following, 2]
+        numbers[0], numbers[1] = first, last
+        corners[0, 0], corners[0, 1], corners[0, 2] = ax, ay, az
+        corners[1, 0], corners[1, 1], corners[1, 2] = bx, by, bz
+        kind, count, narrow = EDGE, 2, True
+    if kind == EDGE:
+        dx, dy, dz = (
+            corners[1, 0] - corners[0, 0],
+            corners[1, 1] - corners[0, 1],
+            corners[1, 2] - corners[0, 2],
+        )
+        length = np.sqrt(dx * dx + dy * dy + dz * dz)
+        along = (dx * (x - corners[0, 0]) + dy * (y - corners[0, 1]) + dz * (z - corners[0, 2])) / length
+        if along > length + tolerance:
+            numbers[0] = numbers[1]
+            for i in range(3):
+                corners[0, i] = corners[1, i]
+        if along > length + tolerance or along < -tolerance:
+            kind, count, narrow = POINT, 1, True
+    return kind, count, narrow
+
+
+@kernel()
 def _edge_between(shape, i, j):
     """Number of the edge that joins two core points, -1 where there is none."""
     low, high = min(i, j), max(i, j)
@@ -143,13 +181,29 @@ def _contact_arrays(count):
     )  # fmt: skip
 
 
+@kernel()
+def rim_direction(k, mx, my, within):
+    """Direction (x, y), across the axis, of point k of an end of a cylinder against what has its normal m (body
+    axes): where the rim is lowest, if the end leans by more than the sine `within` and that is nearer to point k
+    than to its neighbours, else where point k stands."""
+    angle = 2.0 * np.pi * k / RIM_POINTS
+    x, y = np.cos(angle), np.sin(angle)
+    lean = np.sqrt(mx * mx + my * my)
+    if lean > within:
+        along, beside = -(x * mx + y * my), abs(x * my - y * mx)
+        if beside <= along * np.tan(np.pi / RIM_POINTS):
+            return -mx / lean, -my / lean
+    return x, y
+
+
 @kernel(allocates=True)
-def half_space_contacts(shape, state, normal, offset, tolerance):
+def half_space_contacts(shape, state, normal, offset, tolerance, within):
     """All points of a shape within `tolerance` [m] of a half-space or in it: point (3), gap, number of the core's
-    point, 1 where its rim touches and not one point, in rows.
+    point (of an end that stands: times RIM_POINTS, and which), 1 where its rim touches and not one point, in rows.
 
     A cylinder that stands touches at RIM_POINTS points of its end, one that leans at one of its rim, one that
-    lies at one of each rim.
+    lies at one of each rim. Where its rim is lower on one side than on the other by more than `within` [m], one of
+    these points is where it is lowest.
     """
     frame = vector18()
     frame_of_state(state, frame)
@@ -167,8 +221,8 @@ def half_space_contacts(shape, state, normal, offset, tolerance):
             x, y = points[j, 0], points[j, 1]
             gap = above
             if standing:
-                angle = 2.0 * np.pi * k / RIM_POINTS
-                cx, cy = disk * np.cos(angle), disk * np.sin(angle)
+                cx, cy = rim_direction(k, mx, my, 0.5 * within / disk)
+                cx, cy = disk * cx, disk * cy
                 x, y = x + cx, y + cy
                 gap += mx * cx + my * cy
             elif disk > 0.0:
@@ -183,7 +237,7 @@ def half_space_contacts(shape, state, normal, offset, tolerance):
             rows[count, 0] = x + frame[9] - down * nx
             rows[count, 1] = y + frame[10] - down * ny
             rows[count, 2] = z + frame[11] - down * nz
-            rows[count, 3], rows[count, 4] = gap, j
+            rows[count, 3], rows[count, 4] = gap, j * RIM_POINTS + k if standing else j
             rows[count, 5] = 1.0 if disk > 0.0 and not standing else 0.0
             count += 1
     return rows[:count]
@@ -240,6 +294,27 @@ def pair_contacts(shape_a, state_a, shape_b, state_b, size, tolerance, within):
             kinds[0], counts[0], faces[0] = touching_feature(
                 shape_a, frame_a, nx, ny, nz, same, corners[0], numbers[0]
             )
+        if lone >= 0 and shape_a.radius + shape_b.radius > 0.0:
+            other = 1 - lone
+            L, n = corners[lone, 0], -1.0 if other == 0 else 1.0
+            ox, oy, oz = _face_normal(
+                shape_b if other else shape_a, frame_b if other else frame_a, kinds[other], faces[other],
+                n * nx, n * ny, n * nz,
+            )  # fmt: skip
+            kinds[other], counts[other], narrow = _narrowed(
+                kinds[other],
+                corners[other],
+                numbers[other],
+                counts[other],
+                ox,
+                oy,
+                oz,
+                L[0],
+                L[1],
+                L[2],
+                same,
+            )
+            faces[other] = -1 if narrow else faces[other]
         outward[0, 0], outward[0, 1], outward[0, 2] = _face_normal(
             shape_a, frame_a, kinds[0], faces[0], -nx, -ny, -nz
         )
@@ -264,8 +339,9 @@ def pair_contacts(shape_a, state_a, shape_b, state_b, size, tolerance, within):
                 p = 0 if rim else c
                 x, y, z = corners[side, p, 0], corners[side, p, 1], corners[side, p, 2]
                 if rim:
-                    angle = 2.0 * np.pi * c / RIM_POINTS
-                    cx, cy, cz = to_world(frame, shape.disk * np.cos(angle), shape.disk * np.sin(angle), 0.0)
+                    mx, my, _ = to_body(frame, ox, oy, oz)
+                    cx, cy = rim_direction(c, mx, my, 0.5 * same / shape.disk)
+                    cx, cy, cz = to_world(frame, shape.disk * cx, shape.disk * cy, 0.0)
                     x, y, z = x + cx, y + cy, z + cz
                 if lone < 0 and not _covers(
                     kinds[other], corners[other], counts[other], beneath.disk, ox, oy, oz, x, y, z, same
@@ -298,7 +374,7 @@ def pair_contacts(shape_a, state_a, shape_b, state_b, size, tolerance, within):
                 normals[count, 0], normals[count, 1], normals[count, 2] = flip * ox, flip * oy, flip * oz
                 gaps[count] = own
                 feature = RIM if shape.disk > 0.0 and not rim else POINT
-                number = -1 if rim else numbers[side, p]
+                number = numbers[side, 0] * RIM_POINTS + c if rim else numbers[side, p]
                 _note_feature(
                     shape, frame, side, feature, number, count, features, indices, directions, radii
                 )
@@ -348,6 +424,13 @@ def pair_contacts(shape_a, state_a, shape_b, state_b, size, tolerance, within):
     )  # fmt: skip
 
 
+@kernel(forceinline=True)
+def _height_of_end(frame, x, y, z, nx, ny, nz, px, py, pz):
+    """How far [m] along n a point p is under the plane of a cylinder's end with centre (x, y, z)."""
+    ax, ay, az = to_world(frame, 0.0, 0.0, 1.0)
+    return (ax * (x - px) + ay * (y - py) + az * (z - pz)) / (ax * nx + ay * ny + az * nz)
+
+
 @kernel()
 def _crossings(
     shape_a, frame_a, shape_b, frame_b, nx, ny, nz, gap, same, own, kinds, counts, corners, numbers,
@@ -362,7 +445,7 @@ def _crossings(
         i2 = (i + 1) % max(counts[0], 2)
         for j in range(sides_b):
             j2 = (j + 1) % max(counts[1], 2)
-            found, apart = 0, gap
+            found, apart, apart_b = 0, gap, gap
             ax = ay = az = bx = by = bz = 0.0  # up to two crossings
             if kinds[0] != ROUND and kinds[1] != ROUND:
                 A, B = corners[0], corners[1]
@@ -404,6 +487,16 @@ def _crossings(
                 ax, ay, az = x + half * wx, y + half * wy, z + half * wz
                 bx, by, bz = x - half * wx, y - half * wy, z - half * wz
                 found = 2
+                if own:
+                    A, B = corners[0, 0], corners[1, 0]
+                    above = _height_of_end(frame_a, A[0], A[1], A[2], nx, ny, nz, ax, ay, az)
+                    under = _height_of_end(frame_b, B[0], B[1], B[2], nx, ny, nz, ax, ay, az)
+                    apart, off = above - under, 0.5 * (above + under)
+                    ax, ay, az = ax + off * nx, ay + off * ny, az + off * nz
+                    above = _height_of_end(frame_a, A[0], A[1], A[2], nx, ny, nz, bx, by, bz)
+                    under = _height_of_end(frame_b, B[0], B[1], B[2], nx, ny, nz, bx, by, bz)
+                    apart_b, off = above - under, 0.5 * (above + under)
+                    bx, by, bz = bx + off * nx, by + off * ny, bz + off * nz
             else:
                 flat, ring = (1, 0) if kinds[0] == ROUND else (0, 1)
                 p, q = (j, j2) if flat == 1 else (i, i2)
@@ -427,13 +520,20 @@ def _crossings(
                 margin = same / np.sqrt(square)
                 for t in (middle - half, middle + half):
                     if margin < t < 1.0 - margin:
-                        x = L[p, 0] + t * (L[q, 0] - L[p, 0]) - 0.5 * (off + t * tilt) * nx
-                        y = L[p, 1] + t * (L[q, 1] - L[p, 1]) - 0.5 * (off + t * tilt) * ny
-                        z = L[p, 2] + t * (L[q, 2] - L[p, 2]) - 0.5 * (off + t * tilt) * nz
+                        px, py, pz = L[p, 0], L[p, 1], L[p, 2]
+                        px, py, pz = px + t * (L[q, 0] - px), py + t * (L[q, 1] - py), pz + t * (L[q, 2] - pz)
+                        down = 0.5 * (off + t * tilt)
+                        x, y, z = px - down * nx, py - down * ny, pz - down * nz
+                        above = gap
+                        if own:
+                            frame = frame_a if ring == 0 else frame_b
+                            down = -_height_of_end(frame, R[0, 0], R[0, 1], R[0, 2], nx, ny, nz, px, py, pz)
+                            above = (-down if ring == 0 else down) - shape_a.radius - shape_b.radius
+                            x, y, z = px - 0.5 * down * nx, py - 0.5 * down * ny, pz - 0.5 * down * nz
                         if found == 0:
-                            ax, ay, az = x, y, z
+                            ax, ay, az, apart = x, y, z, above
                         else:
-                            bx, by, bz = x, y, z
+                            bx, by, bz, apart_b = x, y, z, above
                         found += 1
             for k in range(found):
                 x, y, z = (ax, ay, az) if k == 0 else (bx, by, bz)
@@ -442,7 +542,7 @@ def _crossings(
                     continue
                 point[count, 0], point[count, 1], point[count, 2] = x, y, z
                 normals[count, 0], normals[count, 1], normals[count, 2] = nx, ny, nz
-                gaps[count] = apart
+                gaps[count] = apart if k == 0 else apart_b
                 for side in range(2):
                     shape, frame = (shape_a, frame_a) if side == 0 else (shape_b, frame_b)
                     if kinds[side] == ROUND:

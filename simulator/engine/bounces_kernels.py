@@ -7,7 +7,9 @@ the friction cones: what it takes away is the motion of the bounces and nothing 
 
 from ...compiled import kernel
 from ..tolerances import BOUNCE_SPEED, BOUNCE_WAY, CLOSING_SPAN, SAME_RATIO
+from .contacts_kernels import may_be_near, may_wait
 from .kinds_kernels import slow_speed
+from .pairs_kernels import has_cylinder
 from .tables_kernels import BOUNCES, contacts, found, header, local_placed, pairs
 
 
@@ -36,7 +38,12 @@ def note_bounces(world):
             p.bounce_time[n], p.bounce_speed[n] = p.bounce_time[n - 1], p.bounce_speed[n - 1]
         p.bounce_time[0], p.bounce_speed[0] = w.time, approach
         p.bounces = min(p.bounces + 1, BOUNCES)
-        if p.bounces == BOUNCES and accumulates(world, row):
+        c = table[found(world)[k]]
+        waits = may_be_near(world, c) and has_cylinder(
+            world, c.first, c.second
+        )  # whose rims move on meanwhile
+        waits = waits and may_wait(world, c.first, c.second)
+        if p.bounces == BOUNCES and accumulates(world, row) and not waits:
             left, sure = what_is_left(world, row)
             if left <= CLOSING_SPAN * w.duration:
                 w.closing_speed = max(w.closing_speed, approach, p.bounce_speed[1])

@@ -9,10 +9,10 @@ velocity, its rate without accelerations, and the gap.
 import numpy as np
 
 from ...compiled import kernel
-from ..kernels import cross, dot, matrix2x3, matrix3x3, rotation_matrix_into, vector2, wholes2, zeros
+from ..kernels import cross, dot, matrix2x3, matrix3x3, rotation_matrix_into, turned, vector2, wholes2, zeros
 from ..tolerances import CONTACT_GAP
 from .curves_kernels import CIRCLE, CIRCLES, ELLIPSOID_CURVE, FACE_CURVE, LINE, POINT_CURVE
-from .pairs_kernels import BALLS, HULLS, ON_PLANE, has_cylinder, kind_of, size_of, surface_of
+from .pairs_kernels import BALLS, HULLS, ON_PLANE, ROUNDS, kind_of, size_of, surface_of
 from .shapes_kernels import shape_of
 from .tables_kernels import (
     GEOMETRY,
@@ -66,16 +66,16 @@ def is_apart(world, c):
 
 @kernel()
 def may_be_near(world, c):
-    """Whether a contact that has parted may stay among those of implicit steps: where searches leave out the
-    points that touch, and nothing else."""
+    """Whether a contact that has parted may stay among those of implicit steps."""
     return c.pair >= 0 and c.feature[0] != LIMIT and leaves_out(world, c.first, c.second)
 
 
 @kernel()
 def leaves_out(world, i, j):
-    """Whether searches for the next impact of two bodies leave out the points of contacts that are only near."""
+    """Whether something looks after the rest of two bodies of which contacts are only near: searches that leave out
+    nothing but these, or, of cylinders, their distance (`room_of_cylinder`)."""
     kind = kind_of(world, i, j)
-    return kind == BALLS or kind == HULLS or (kind == ON_PLANE and not has_cylinder(world, i, j))
+    return kind == BALLS or kind == HULLS or kind == ROUNDS or kind == ON_PLANE
 
 
 @kernel()
@@ -83,9 +83,13 @@ def reach_of(world, i, j):
     """From which distance [m] on two bodies touch; where one of them goes on by implicit steps, also what is only
     near enough to touch within one."""
     reach = CONTACT_GAP * size_of(world, i, j)
-    if leaves_out(world, i, j) and (is_stepped(world, i) or is_stepped(world, j)):
-        reach = max(reach, way_of_step(world))
-    return reach
+    return max(reach, way_of_step(world)) if may_wait(world, i, j) else reach
+
+
+@kernel()
+def may_wait(world, i, j):
+    """Whether what happens next between two bodies may be part of implicit steps, by which they go on."""
+    return leaves_out(world, i, j) and (is_stepped(world, i) or is_stepped(world, j))
 
 
 @kernel()
@@ -252,6 +256,26 @@ def curve_of(feature):
     return FACE_CURVE if feature == FACE else POINT_CURVE
 
 
+@kernel()
+def centre_of_end(world, c, side):
+    """Centre of the end of the cylinder that touches with its rim on a side, world axes: its own, since that which
+    follows from the normal is off by what the normal is, divided by the lean."""
+    body = c.second if side == 1 else c.first
+    m, R, point = motions(world)[body], matrix3x3(), shape_of(world, body).points[c.index[side]]
+    rotation_matrix_into(m.state[3:7], R)
+    x, y, z = turned(R, point[0], point[1], point[2])
+    return m.state[0] + x, m.state[1] + y, m.state[2] + z
+
+
+@kernel()
+def rim_on_face(c):
+    """The side of a contact that touches a face with its rim, -1 where none does."""
+    for side in range(2):
+        if c.feature[side] == RIM and c.feature[1 - side] == FACE:
+            return side
+    return -1
+
+
 @kernel(allocates=True)
 def attach(world, c, first_state, second_state):
     """Attach a contact to its bodies, with packed states now: fill its kind, sides and geometry.
@@ -288,14 +312,20 @@ def attach(world, c, first_state, second_state):
             lz = outward[k, 2] - level * along[k, 2]
             length = np.sqrt(lx * lx + ly * ly + lz * lz)
             circle[k], radius[k] = radius[k], 0.0
-            if length > CONTACT_GAP:
-                place[k, 0] -= circle[k] * lx / length
-                place[k, 1] -= circle[k] * ly / length
-                place[k, 2] -= circle[k] * lz / length
+            stands = CONTACT_GAP
+            if c.feature[1 - side] != FACE and kind_of(world, c.first, c.second) == ROUNDS:
+                stands = max(stands, 0.5 * reach_of(world, c.first, c.second) / circle[k])
+            if length > stands:
+                if c.feature[1 - side] != FACE and kind_of(world, c.first, c.second) == ROUNDS:
+                    place[k, 0], place[k, 1], place[k, 2] = centre_of_end(world, c, side)
+                else:
+                    place[k, 0] -= circle[k] * lx / length
+                    place[k, 1] -= circle[k] * ly / length
+                    place[k, 2] -= circle[k] * lz / length
                 tangent[k, 0], tangent[k, 1], tangent[k, 2] = cross(
                     along[k, 0], along[k, 1], along[k, 2], lx / length, ly / length, lz / length
                 )
-            else:  # the whole circle touches
+            else:  # the whole circle touches, or, where near contacts are looked for, is near
                 curve[k] = POINT_CURVE
         for i in range(3):
             place[k, i] -= radius[k] * outward[k, i]

@@ -4,6 +4,7 @@ import numpy as np
 
 from ...compiled import kernel
 from ..kernels import TERMS, evaluate_piece_into, free_piece_into, turning_bound, vector13
+from .pairs_kernels import ROUND
 from .queue_kernels import enter_end
 from .tables_kernels import (
     BALLISTIC,
@@ -144,6 +145,8 @@ def fly(world, body):
     """Let a body fly freely from its state now on."""
     w, m, b = header(world), motions(world)[body], bodies(world)[body]
     m.island = -1
+    if b.shape_class == ROUND:  # whose rim, all but flat, is followed exactly where nothing else is with it
+        m.implicit = 0
     m.deviation = m.turning = 0.0
     still = b.movable == 0
     if not still:

@@ -2,7 +2,7 @@
 
 from ...compiled import kernel
 from ..tolerances import IMPLICIT_AT_ONCE, MOST_SHORT, SHORT_AGAIN, SHORT_STEP
-from .contacts_kernels import may_be_near
+from .contacts_kernels import may_be_near, rim_on_face
 from .tables_kernels import NUMBER, bodies, contacts, groups, header, islands, motions, reserve
 
 _ISLANDS = NUMBER["islands"]
@@ -72,14 +72,14 @@ def counted_short(world, short, span):
 @kernel()
 def tell_stiff(world, island):
     """Let an island go on by implicit steps where so many explicit ones, or pieces that impacts end, were short;
-    and no longer where it has contacts that cannot.
+    and no longer where it has contacts that cannot. Whether it does only from now on.
 
     One body alone is followed exactly: it has few contacts. So are bodies whose contacts, where they part and touch
     again, would be an impact each step.
     """
     w, e = header(world), islands(world)[island]
     if e.implicit == 0 and (e.short < MOST_SHORT or w.longest_implicit_step == 0.0 or w.fixed_step > 0.0):
-        return
+        return False
     may = e.bodies > 1
     row = e.contact
     while row >= 0:
@@ -87,5 +87,20 @@ def tell_stiff(world, island):
         row = contacts(world)[row].fellow
     if not may:
         e.implicit = 0
-    elif e.implicit == 0:
+        return False
+    begins = e.implicit == 0
+    if begins:
         e.implicit, e.short = IMPLICIT_AT_ONCE, MOST_SHORT - SHORT_AGAIN
+    return begins
+
+
+@kernel()
+def leaning_rim(world, island):
+    """A contact of an island where a rim is on a face, -1 where it has none: implicit steps know the points of an
+    end that is all but flat instead."""
+    row = islands(world)[island].contact
+    while row >= 0:
+        if rim_on_face(contacts(world)[row]) >= 0:
+            return row
+        row = contacts(world)[row].fellow
+    return -1

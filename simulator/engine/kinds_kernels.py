@@ -32,7 +32,18 @@ from ..tolerances import (
     STAY,
     TOUCH_GAP,
 )
-from .contacts_kernels import ELLIPSOID, FACE, POINT, RIM, add_contact, add_contacts, reach_of, set_along
+from .contacts_kernels import (
+    ELLIPSOID,
+    FACE,
+    POINT,
+    RIM,
+    add_contact,
+    add_contacts,
+    reach_of,
+    rim_on_face,
+    set_along,
+    way_of_step,
+)
 from .flight_kernels import place_at, state_at
 from .pairs_kernels import inside_row, is_second, pair_row, size_of
 from .shapes_kernels import bounds_of, piece_of, shape_of
@@ -174,7 +185,9 @@ def touch_on_plane(world, i, j):
     b, state = bodies(world)[plane], vector13()
     state_at(world, a, header(world).time, state)
     shape = shape_of(world, a)
-    rows = half_space_contacts(shape, state, b.normal, b.offset, reach_of(world, a, plane))
+    rows = half_space_contacts(
+        shape, state, b.normal, b.offset, reach_of(world, a, plane), CONTACT_GAP * size_of(world, a, plane)
+    )
     if rows.shape[0] == 0:
         return 0
     pair = pair_row(world, a, plane)
@@ -186,8 +199,6 @@ def touch_on_plane(world, i, j):
     for k in range(rows.shape[0]):
         feature = ELLIPSOID if oval else (RIM if rows[k, 5] > 0.0 else POINT)
         number = int(rows[k, 4])
-        if shape.disk > 0.0 and feature == POINT:
-            number = number * RIM_POINTS + k % RIM_POINTS  # points of an end that stands
         last = add_contact(
             world, a, plane, pair, last, rows[k, 0], rows[k, 1], rows[k, 2], n[0], n[1], n[2], rows[k, 3], feature,
             FACE, number, 0, shape.radius + (shape.disk if feature == RIM else 0.0), 0.0,
@@ -466,8 +477,8 @@ def room_of_cylinder(world, c, j):
 
     A contact has moved on, or the bodies touch elsewhere too, where their true distance is no longer that of the
     contact. A point of an end that stands moves with the end up to where its rim is another contact; a rim
-    that leans has come down where the end stands. (Looked at a few times a step: what comes and goes between two
-    looks is not seen.)
+    that leans has come down where the end stands. Within implicit steps points of an end stand for its rim from
+    where that is near. (Looked at a few times a step: what comes and goes between two looks is not seen.)
     """
     w, o = header(world), contacts(world)[local_contacts(world)[c]]
     size = size_of(world, o.first, o.second)
@@ -475,23 +486,34 @@ def room_of_cylinder(world, c, j):
     read_asked_state(world, o.first, first)
     read_asked_state(world, o.second, second)
     plane = bodies(world)[o.second]
-    if plane.level < 0:
-        apart = half_space_gap(shape_of(world, o.first), first, plane.normal, plane.offset)
-    else:
-        _, apart = pair_separation(shape_of(world, o.first), first, shape_of(world, o.second), second, size)
+    if w.apart_pair != o.pair:
+        w.apart_pair = o.pair
+        if plane.level < 0:
+            w.apart = half_space_gap(shape_of(world, o.first), first, plane.normal, plane.offset)
+        else:
+            _, w.apart = pair_separation(
+                shape_of(world, o.first), first, shape_of(world, o.second), second, size
+            )
+    apart = w.apart
     slack, lowest = 0.5 * CONTACT_GAP * size, level_of_pair(world, o.pair)
-    w.room = STAY * CONTACT_GAP * size - apart
+    side, lean = rim_on_face(o), np.inf
+    if side >= 0:
+        R, n = matrix3x3(), local_placed(world)[c]
+        rotation_matrix_into(first[3:7] if side == 0 else second[3:7], R)
+        x, y, z = cross(R[0, 2], R[1, 2], R[2, 2], n[0], n[1], n[2])
+        lean = 2.0 * shape_of(world, o.first if side == 0 else o.second).disk * np.sqrt(x * x + y * y + z * z)
+    if w.room_within:
+        w.room = lean - max(slack, 0.5 * way_of_step(world))
+        if o.mode != NEAR:
+            w.room = min(w.room, STAY * CONTACT_GAP * size + max(0.0, local_placed(world)[c, 21]) - apart)
+        # overlap is of another order than these, and less than they lack may not be allowed of it
+        w.room = min(max(w.room, -0.01 * slack), apart + max(slack, 0.1 * slack - lowest))
+        return 0
+    w.room = min(lean - slack, STAY * CONTACT_GAP * size - apart)
     if o.feature[0] == POINT or o.feature[1] == POINT:
         w.room = min(w.room, apart + max(slack, 0.1 * slack - lowest))
     else:
         w.room = min(w.room, apart - lowest + PENETRATION * size)
-    for side in range(2):
-        if o.feature[side] == RIM and o.feature[1 - side] == FACE:
-            R, n = matrix3x3(), local_placed(world)[c]
-            rotation_matrix_into(first[3:7] if side == 0 else second[3:7], R)
-            x, y, z = cross(R[0, 2], R[1, 2], R[2, 2], n[0], n[1], n[2])
-            disk = shape_of(world, o.first if side == 0 else o.second).disk
-            w.room = min(w.room, 2.0 * disk * np.sqrt(x * x + y * y + z * z) - slack)
     return 0
 
 

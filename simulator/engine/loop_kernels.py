@@ -31,7 +31,7 @@ from ..tolerances import (
 )
 from .bounces_kernels import mark_closing, note_bounces
 from .cells_kernels import change_cell, list_others, settle_in
-from .contacts_kernels import EDGE, may_be_near
+from .contacts_kernels import EDGE, RIM, may_be_near
 from .flight_kernels import bring, fly
 from .gather_kernels import (
     begin_event,
@@ -43,7 +43,7 @@ from .gather_kernels import (
     show_place,
     take_back,
 )
-from .islands_kernels import counted_short, give_back_island, tell_stiff, unite, unite_group
+from .islands_kernels import counted_short, give_back_island, leaning_rim, tell_stiff, unite, unite_group
 from .kinds_kernels import slow_speed
 from .law_kernels import NEEDS_PYTHON
 from .log_kernels import (
@@ -357,7 +357,8 @@ def go_on_together(world, island):
     if ends == MICRO or ends == NOTHING:
         if ends == MICRO:
             e.since = w.time
-        tell_stiff(world, island)
+        if tell_stiff(world, island) and find_anew(world, island):
+            return change_modes(world, island, LEAVES, True)
         why = call(w.go_on, world, island, 0)
         e = islands(world)[island]
         if why == 0:
@@ -373,6 +374,25 @@ def go_on_together(world, island):
         ends = e.ends if why == 2 else NOTHING
         return change_modes(world, island, ends, False)
     return change_modes(world, island, ends, True)
+
+
+@kernel()
+def find_anew(world, island):
+    """Whether an island that goes on by implicit steps from now on has contacts that are others for them: its pairs
+    are looked at anew then."""
+    e = islands(world)[island]
+    e.cause = leaning_rim(world, island)
+    if e.cause < 0:
+        return False
+    row = e.contact
+    while row >= 0:
+        pairs(world)[contacts(world)[row].pair].stale = 1
+        row = contacts(world)[row].fellow
+    body = e.body
+    while body >= 0:
+        motions(world)[body].implicit = e.implicit
+        body = motions(world)[body].fellow
+    return True
 
 
 @kernel()
@@ -470,7 +490,7 @@ def comes_back(world, c, speed, gap):
         if bodies(world)[body].movable and m.implicit > 0:
             step = max(step, m.implicit_step)
     slow = w.longest_implicit_step * w.speed / w.duration
-    crossing = c.feature[0] == EDGE and c.feature[1] == EDGE
+    crossing = (c.feature[0] == EDGE or c.feature[0] == RIM) and (c.feature[1] == EDGE or c.feature[1] == RIM)
     return step > 0.0 and -2.0 * gap <= speed * step and (speed <= slow or crossing)
 
 

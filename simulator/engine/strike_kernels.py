@@ -194,7 +194,7 @@ def judge_impulses(world, slow):
         velocity[i] = u[i] + response[i]
         if i % w.dim == 0 and -slow <= velocity[i] < 0.0:
             velocity[i] = 0.0
-    code, _, energy = judge(W, impulse, u, response, velocity, problem_part(world, 3), w.dim)
+    code, _, energy = judge(W, impulse, u, response, velocity, problem_part(world, 3), w.dim, 0.0)
     w.energy_change = energy
     return code
 

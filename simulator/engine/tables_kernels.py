@@ -286,7 +286,7 @@ WORK = np.dtype([("origin", FLOAT), ("start", FLOAT), ("end", FLOAT), ("work", F
 """Work [J] that forces without a potential did from start to end, by powers of the time since the origin."""
 
 JUMP = np.dtype([("time", FLOAT), ("energy", FLOAT)])
-"""Energy [J] that bodies gained at once, where bounces ended."""
+"""Energy [J] that bodies gained at once, where bounces ended or what had drifted was taken back."""
 
 ROW = 22  # frame 9, arms of first and second 6, velocity 3, rate 3, gap
 STAGE = 7  # largest width of a stage of a resolution, whose numbers are as each law means them
@@ -463,6 +463,9 @@ HEADER = np.dtype(
         ("asked_place", FLOAT, VECTOR),  # on a mesh, in its axes
         ("asked_normal", FLOAT, VECTOR),
         ("room", FLOAT),  # answer: see `features_kernels`
+        ("room_within", WHOLE),  # whether it is asked for within an implicit step
+        ("apart", FLOAT),  # true distance [m] of the pair of bodies whose room was asked for last,
+        ("apart_pair", WHOLE),  # which is this one; -1 where that is not known
         ("looks", WHOLE),
         ("failed", WHOLE),  # whether a function in Python failed
         # parameters of the law

@@ -8,7 +8,7 @@ of the normal that belong to another feature. Below zero its pair has to be look
 import numpy as np
 
 from ...compiled import call, kernel
-from ..engine.contacts_kernels import EDGE, FACE, POINT, RIM
+from ..engine.contacts_kernels import EDGE, FACE, LIMIT, POINT, RIM
 from ..engine.pairs_kernels import BALL, HULL, MESHES, ROUND, ROUND_MESH, has_cylinder, kind_of, size_of
 from ..engine.shapes_kernels import shape_of
 from ..engine.tables_kernels import (
@@ -85,12 +85,20 @@ def room_at_point(shape, p, nx, ny, nz, size):
 
 
 @kernel()
+def is_of_cylinder(world, o):
+    """Whether the room of a contact is that of a cylinder: a distance."""
+    if o.pair < 0 or o.feature[0] == LIMIT:
+        return False
+    return has_cylinder(world, o.first, o.second) and kind_of(world, o.first, o.second) != ROUND_MESH
+
+
+@kernel()
 def room_of(world, c):
     """Room [m] of contact c of the island that is open, where it is placed."""
     o = contacts(world)[local_contacts(world)[c]]
-    if o.pair < 0:
+    if o.pair < 0 or o.feature[0] == LIMIT:
         return np.inf
-    if has_cylinder(world, o.first, o.second) and kind_of(world, o.first, o.second) != ROUND_MESH:
+    if is_of_cylinder(world, o):
         call(header(world).cylinder_room, world, c, 0)
         return header(world).room
     if bodies(world)[o.second].level < 0:

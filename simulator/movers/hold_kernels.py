@@ -7,7 +7,14 @@ from ...compiled import call, kernel, part
 from ..engine.contacts_kernels import way_of_step
 from ..engine.flight_kernels import begin, bring
 from ..engine.gather_kernels import drop_with
-from ..engine.islands_kernels import counted_short, give_back_island, new_island, root_of, tell_stiff
+from ..engine.islands_kernels import (
+    counted_short,
+    give_back_island,
+    leaning_rim,
+    new_island,
+    root_of,
+    tell_stiff,
+)
 from ..engine.log_kernels import log_jump, log_work
 from ..engine.tables_kernels import (
     CHANNELS,
@@ -206,7 +213,7 @@ def rest(world, island):
         for i in range(3):
             m.state[7 + i] = m.state[10 + i] = m.acceleration[i] = 0.0
         m.deviation = m.turning = 0.0
-        m.start = w.time
+        m.start, m.implicit = w.time, 0
         begin(world, body, STILL, np.inf)
     log_jump(world, -moving)
 
@@ -268,7 +275,8 @@ def start_island(world, root):
         e.short, e.implicit = max(e.short, m.short), max(e.implicit, m.implicit)
         body = m.fellow
     e.micro_step = micro
-    tell_stiff(world, island)
+    if e.implicit > 0 or leaning_rim(world, island) < 0:  # which wants another look first
+        tell_stiff(world, island)
     closing = False
     row = e.contact
     while row >= 0:
@@ -347,7 +355,9 @@ def begin_with_room(world, island, C, work, span, kind):
     limit. What implicit steps find near is found on features that reach beyond their ends by as much."""
     w, share, e = header(world), 1.0, islands(world)[island]
     beyond = max(TOUCH_GAP * w.length, way_of_step(world) if kind == IMPLICIT else 0.0)
+    w.room_within = 1 if kind == IMPLICIT else 0
     reached, which = end_of_room(world, C, matrix(w.m, 13), beyond)
+    w.room_within = 0
     if 0.0 < reached < 1.0:
         share, e.ends = reached, LEAVES if which >= 0 else REACHES_LIMIT
         e.cause = local_contacts(world)[which] if which >= 0 else -1
@@ -417,7 +427,8 @@ def go_on(world, island, j):
     longest = min(w.longest_step, e.step if e.step > 0.0 else FIRST_STEP * w.duration)
     if w.fixed_step > 0.0:
         longest = w.fixed_step
-    C, work = np.empty((w.m, 13, DEGREE)), matrix(CHANNELS, DEGREE)
+    C, work, begins = np.empty((w.m, 13, DEGREE)), matrix(CHANNELS, DEGREE), matrix(w.m, 13)
+    before = energy(world, local_state(world)[: w.m])
     span, share, what, which, following = make_step(world, longest, C, work)
     e = islands(world)[island]
     e.step, e.ends = following, what
@@ -430,6 +441,8 @@ def go_on(world, island, j):
     if span == 0.0 or share == 0.0:
         islands(world)[island].end = w.time
         return 2
+    on_step(C, 0.0, begins)
+    log_jump(world, energy(world, begins) - before)  # of what has drifted
     begin_pieces(world, island, C, work, span, share, SERIES)
     return 0
 

@@ -16,7 +16,10 @@ as impacts (a contact that chatters then is an event each step).
 import numpy as np
 
 from ...compiled import kernel
-from ..engine.pairs_kernels import size_of
+from ..collision.convex_contacts_kernels import RIM_POINTS, rim_direction
+from ..engine.contacts_kernels import FACE, POINT
+from ..engine.pairs_kernels import ROUND, ROUND_MESH, kind_of, size_of
+from ..engine.shapes_kernels import shape_of
 from ..engine.tables_kernels import (
     CLOSING,
     DEGREE,
@@ -34,16 +37,19 @@ from ..engine.tables_kernels import (
     local_bodies,
     local_contacts,
     local_direction,
+    local_ends,
     local_force,
     local_friction,
+    local_geometry,
     local_mode,
     local_placed,
     local_rate,
     local_slider,
     local_slow,
     local_state,
+    motions,
 )
-from ..kernels import matrix, vector, wholes
+from ..kernels import matrix, matrix3x3, rotation_matrix_into, turned, turned_back, vector, vector13, wholes
 from ..tolerances import (
     CONTACT_GAP,
     FORCE_SHARE,
@@ -54,14 +60,16 @@ from ..tolerances import (
     MODE_RATE,
     NEAR_WAY,
     REST,
+    RIM_OVERLAP,
 )
+from .features_kernels import room_on_face
 from .force_kernels import contact_rates, solve_forces
 from .modes_kernels import bring_back, fastest, keep_closed, largest_force, note_levels, pull_of, within_touch
 from .pieces_kernels import cubic_piece, kinetic_energy, on_step, piece_work, steady_piece
 from .sweeps_kernels import SWEEPS, sweep_forces
 from .system_kernels import free_accelerations, note_places, place, problem, read_forces, write_forces
 
-_ATTEMPTS, _CATCHES = 40, 4
+_ATTEMPTS, _CATCHES, _FOLLOWS = 40, 4, 4
 _SAFETY, _SHRINK, _GROWTH = 0.9, 0.2, 2.0
 
 
@@ -170,6 +178,88 @@ def beyond(world, first, second, modes, half, last):
 
 
 @kernel()
+def end_on_face(world, o):
+    """The side of a contact that touches a face with a point of an end of a cylinder, -1 where none does."""
+    if o.pair < 0 or kind_of(world, o.first, o.second) == ROUND_MESH:
+        return -1
+    for side in range(2):
+        body = o.second if side == 1 else o.first
+        if (
+            bodies(world)[body].shape_class == ROUND
+            and o.feature[side] == POINT
+            and o.feature[1 - side] == FACE
+        ):
+            return side
+    return -1
+
+
+@kernel()
+def pose_at(world, body, k, end, state, R):
+    """Fill a packed state (13,) and rotation R (3, 3) with those of a body: number k of states end (m, 13), or, at
+    -1, one that does not move."""
+    for i in range(13):
+        state[i] = end[k, i] if k >= 0 else motions(world)[body].state[i]
+    rotation_matrix_into(state[3:7], R)
+
+
+@kernel()
+def lies_on(world, c, side, x, y, z, end):
+    """Whether a place (world axes) is on the face that contact c that is shown has on its other side, at the states
+    end (m, 13)."""
+    o = contacts(world)[local_contacts(world)[c]]
+    body, k = (o.first if side == 1 else o.second), local_ends(world)[c, 1 - side]
+    if bodies(world)[body].level < 0:
+        return True
+    state, R, shape = vector13(), matrix3x3(), shape_of(world, body)
+    pose_at(world, body, k, end, state, R)
+    x, y, z = turned_back(R, x - state[0], y - state[1], z - state[2])
+    if bodies(world)[body].shape_class == ROUND:
+        return x * x + y * y <= shape.disk * shape.disk
+    return room_on_face(shape, o.index[1 - side], x, y, z) >= 0.0
+
+
+@kernel()
+def follow_rims(world, end):
+    """Let points of ends of cylinders be where their rims come down on faces, at the states end (m, 13) at which
+    the island is placed, where these overlap between two points; whether any do.
+
+    A rim is above a face where its centre is at least the radius times the lean above it, a convex cone: what holds
+    at both ends of a step holds between them, but for what the motion there is not straight.
+    """
+    w, moved = header(world), False
+    for c in range(w.nc):
+        o, row = contacts(world)[local_contacts(world)[c]], local_placed(world)[c]
+        side = end_on_face(world, o)
+        if side < 0:
+            continue
+        body, k, sign = (o.second if side == 1 else o.first), local_ends(world)[c, side], 1.0 - 2.0 * side
+        state, R = vector13(), matrix3x3()
+        pose_at(world, body, k, end, state, R)
+        mx, my, _ = turned_back(R, sign * row[0], sign * row[1], sign * row[2])
+        shape = shape_of(world, body)
+        which, most = o.index[side] % RIM_POINTS, shape.points[o.index[side] // RIM_POINTS]
+        x, y = rim_direction(which, mx, my, 0.0)
+        x, y, z = most[0] + shape.disk * x, most[1] + shape.disk * y, most[2]
+        g, lower = o.geometry, 0.0
+        ax, ay, az = turned(R, x, y, z)
+        ax, ay, az = ax + state[0], ay + state[1], az + state[2]
+        if k < 0:
+            x, y, z = ax, ay, az
+            lower = sign * (row[0] * (g[0] - x) + row[1] * (g[1] - y) + row[2] * (g[2] - z))
+        else:
+            lower = mx * (g[0] - x) + my * (g[1] - y)
+        deep = lower - max(row[21], 0.0)  # what a closed contact is off is not the rim's
+        if deep > RIM_OVERLAP * w.length and lies_on(world, c, side, ax, ay, az, end):
+            shown = local_geometry(world)[c]
+            g[0], g[1], g[2] = x, y, z
+            shown[0], shown[1], shown[2] = x, y, z
+            moved = True
+            if local_mode(world)[c] == NEAR:
+                o.level = np.nan
+    return moved
+
+
+@kernel()
 def land_within(world, h):
     """The longest step [s], at most h, over which contacts that are only near can come to rest in their gap."""
     placed = local_placed(world)
@@ -235,13 +325,17 @@ def make_implicit_step(world, longest, C, work):
     w = header(world)
     y, mode = local_state(world)[: w.m], local_mode(world)
     whole, end, kept, level = matrix(w.m, 13), matrix(w.m, 13), wholes(w.nc), vector(w.nc)
+    points = matrix(w.nc, 3)
     first, half, last, mean, joint = wholes(w.nc), wholes(w.nc), wholes(w.nc), matrix(w.nc, 3), vector(w.nj)
     place(world, y)
     read_forces(world)
     note_places(world)
     for c in range(w.nc):
-        kept[c], level[c] = mode[c], contacts(world)[local_contacts(world)[c]].level
-    h = max(land_within(world, longest), w.longest_micro_step)
+        o = contacts(world)[local_contacts(world)[c]]
+        kept[c], level[c] = mode[c], o.level
+        for i in range(3):
+            points[c, i] = o.geometry[i]
+    h, follows = max(land_within(world, longest), w.longest_micro_step), 0
     for _ in range(_ATTEMPTS):
         least = h <= w.longest_micro_step
         pull = step_both_ways(world, y, h, C, whole, end, first, half, last, mean, joint)
@@ -258,6 +352,10 @@ def make_implicit_step(world, longest, C, work):
             continue
         beyond(world, whole, end, first, half, last)
         place(world, end)
+        if follows < _FOLLOWS and follow_rims(world, end):
+            follows += 1
+            place(world, y)
+            continue
         end_modes(world, last, NEAR_WAY * pull * w.longest_implicit_step**2)
         close_end(world, end)
         for c in range(w.nc):
@@ -275,10 +373,20 @@ def make_implicit_step(world, longest, C, work):
             piece_work(world, h, C, work)
         if least or deepest_on(world, C, h, whole) <= IMPLICIT_OVERLAP * w.length:
             return h, h * share, calm
-        for c in range(w.nc):
-            mode[c], contacts(world)[local_contacts(world)[c]].level = kept[c], level[c]
-        h = max(0.5 * h, w.longest_micro_step)
+        put_back(world, kept, level, points)
+        h, follows = max(0.5 * h, w.longest_micro_step), 0
+    put_back(world, kept, level, points)
     return 0.0, longest, False
+
+
+@kernel()
+def put_back(world, kept, level, points):
+    """Let contacts that are shown have the modes (nc,), levels (nc,) and places on P (nc, 3) that they had."""
+    for c in range(header(world).nc):
+        o, shown = contacts(world)[local_contacts(world)[c]], local_geometry(world)[c]
+        local_mode(world)[c], o.level = kept[c], level[c]
+        for i in range(3):
+            o.geometry[i] = shown[i] = points[c, i]
 
 
 @kernel(allocates=True)
@@ -340,6 +448,9 @@ def deepest_on(world, C, h, scratch):
             if local_mode(world)[c] == OPEN:
                 continue
             gap, rate = local_placed(world)[c, 21], local_placed(world)[c, 15] * h / 3.0
+            level = contacts(world)[local_contacts(world)[c]].level
+            if local_mode(world)[c] != NEAR and level < 0.0:  # it is kept there
+                gap -= level
             if look > 0:
                 deepest = max(deepest, -lowest_between(before[c], rate_before[c], gap, rate))
             before[c], rate_before[c] = gap, rate

@@ -34,7 +34,7 @@ from ..engine.tables_kernels import (
     local_slow,
     local_state,
 )
-from ..kernels import matrix, vector, vector7
+from ..kernels import matrix, vector, vector3, vector7
 from ..tolerances import (
     DRIFT,
     FORCE_FLOOR,
@@ -42,13 +42,14 @@ from ..tolerances import (
     LASTING,
     LEAST_STEP,
     MODE_ACCURACY,
+    PENETRATION,
     PRESSES_AGAIN,
     ROUNDED_STEP,
     SLOW_SLIP,
     STRAIGHT_SLIP,
 )
 from .ends_kernels import DRIVE_CHANGES, FAILS, LEAVES, NOTHING, OPENS, PRESSES, REACHES_LIMIT, SLIPS, STOPS
-from .features_kernels import room_of
+from .features_kernels import is_of_cylinder, room_of
 from .force_kernels import contact_rates, solve_mode
 from .joint_parts_kernels import MARGIN, ROOM
 from .modes_kernels import bring_back, fastest, keep_closed, worst_off
@@ -58,6 +59,7 @@ from .tableau_kernels import DENSE, DENSE_STAGES, FIFTH, SHARE, STAGES, STEP, TH
 
 _SAFETY, _SHRINK, _GROWTH = 0.9, 0.2, 4.0
 _ATTEMPTS, _HALVINGS, _LOOKS = 200, 80, 8
+OF_HULLS, OF_CYLINDERS, OF_JOINTS = 0, 1, 2  # what room is of
 STRAIGHT = 2
 """Of contacts that slide in a straight line until they stop, beside 1 of those that slide slowly."""
 
@@ -229,22 +231,32 @@ def least_margin(world):
 
 
 @kernel()
-def least_room(world):
-    """The smallest room of a contact at the state placed last, and the contact; or of a joint to its limit: its
-    rate too, and -1."""
+def least_room(world, allowed):
+    """The smallest room at the state placed last: (room, its rate where that is of a joint, what has it). That is a
+    contact, or -1: a joint that comes to a limit. `allowed` (3,) [m] counts as room of contacts of hulls, of those
+    of cylinders, and of joints."""
     w = header(world)
     least, rate, which = np.inf, 0.0, -1
     mode = local_mode(world)
+    w.apart_pair = -1
     for c in range(w.nc):
         if mode[c] != OPEN:
-            room = room_of(world, c)
+            room = room_of(world, c) + allowed[room_kind(world, c)]
             if room < least:
                 least, which = room, c
     if w.ng > 0 and w.joints != 0:
         call(w.joints, world, ROOM, 0)
-        if w.way < least:
-            least, rate, which = w.way, w.way_rate, -1
+        if w.way + allowed[OF_JOINTS] < least:
+            least, rate, which = w.way + allowed[OF_JOINTS], w.way_rate, -1
     return least, rate, which
+
+
+@kernel()
+def room_kind(world, c):
+    """What the room of contact c of those shown, or of a joint (-1), counts among."""
+    if c < 0:
+        return OF_JOINTS
+    return OF_CYLINDERS if is_of_cylinder(world, contacts(world)[local_contacts(world)[c]]) else OF_HULLS
 
 
 @kernel()
@@ -317,24 +329,30 @@ def has_ends(world):
 def end_of_room(world, C, scratch, must):
     """Share of a step at which a contact first comes to the end of a feature, or a joint to a limit; with which.
     `must` [m]: where more than 0, it is made even where there is no room from the start, up to where there is so
-    much less."""
+    much less; that of cylinders is a distance, of which only rounding is allowed."""
     if not has_ends(world):
         return 1.0, -1
-    low, before, rate_before, allowed = 0.0, 0.0, 0.0, 0.0
+    low, before, rate_before, allowed = 0.0, 0.0, 0.0, vector3()
+    for kind in range(3):
+        allowed[kind] = 0.0
     for look in range(_LOOKS + 1):
         x = look / _LOOKS
         on_step(C, x, scratch)
         place(world, scratch)
-        room, rate, which = least_room(world)
-        room += allowed
-        if room < 0.0 and look == 0:  # rounding: it is about to come in again, or it ends here
-            if must > 0.0 and which >= 0:
-                allowed = must - room
-            elif rate < 0.0 or which >= 0:
+        room, rate, which = least_room(world, allowed)
+        for _ in range(3 if look == 0 else 0):
+            if room >= 0.0:
+                break
+            kind = room_kind(world, which)  # rounding: it is about to come in again, or it ends here
+            if kind == OF_JOINTS and rate >= 0.0:
+                room = 0.0
+                break
+            if kind == OF_JOINTS or must <= 0.0:
                 return 0.0, which
-            room = 0.0
+            allowed[kind] = (must if kind == OF_HULLS else PENETRATION * header(world).length) - room
+            room, rate, which = least_room(world, allowed)
         if look > 0 and room >= 0.0 and which < 0 and rate_before < 0.0 < rate and before + room < np.inf:
-            dip, deepest = lowest_room(world, C, low, x, scratch)
+            dip, deepest = lowest_room(world, C, low, x, scratch, allowed)
             if deepest < 0.0:
                 x, room = dip, deepest
         if room < 0.0:
@@ -344,15 +362,15 @@ def end_of_room(world, C, scratch, must):
 
 
 @kernel()
-def lowest_room(world, C, low, high, scratch):
-    """Share between two where a joint is nearest to its limit, and how near."""
+def lowest_room(world, C, low, high, scratch, allowed):
+    """Share between two where a joint is nearest to its limit, and how near; `allowed` as in `least_room`."""
     room = 0.0
     middle = low
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
         on_step(C, middle, scratch)
         place(world, scratch)
-        room, rate, _ = least_room(world)
+        room, rate, _ = least_room(world, allowed)
         if room < 0.0 or high - low < 1e-12:
             break
         if rate < 0.0:
@@ -364,8 +382,8 @@ def lowest_room(world, C, low, high, scratch):
 
 @kernel()
 def halve_room(world, C, low, high, scratch, allowed):
-    """Share between two, at the first of which there is room and at the second none, where it ends; with which.
-    `allowed` [m] counts as room."""
+    """Share between two, at the first of which there is room and at the second none, where it ends; with which;
+    `allowed` as in `least_room`."""
     which = -1
     for _ in range(_HALVINGS):
         middle = 0.5 * (low + high)
@@ -373,14 +391,14 @@ def halve_room(world, C, low, high, scratch, allowed):
             break
         on_step(C, middle, scratch)
         place(world, scratch)
-        room, _, _ = least_room(world)
-        if room + allowed < 0.0:
+        room, _, _ = least_room(world, allowed)
+        if room < 0.0:
             high = middle
         else:
             low = middle
     on_step(C, high, scratch)
     place(world, scratch)
-    _, _, which = least_room(world)
+    _, _, which = least_room(world, allowed)
     return high, which
 
 

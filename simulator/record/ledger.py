@@ -16,7 +16,8 @@ class EnergyLedger:
     kinetic, potential, springs : energy now, of motion, in gravity, and in the springs of joints
     friction, damping, drag, drives, applied : work since the start: of friction, dampers in joints, drag,
     drives, and functions of the user; what dissipates is negative
-    closing : change by ends of infinitely many bounces, and of slip too slow to matter; impacts : by impact laws
+    closing : change by ends of infinitely many bounces, of slip too slow to matter and of drift
+    impacts : by impact laws
     """
 
     time: Any

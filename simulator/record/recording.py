@@ -84,7 +84,10 @@ _MEANING: dict[str, dict[str, str]] = {
         "end": "s",
         "work": "J by friction, damping, drag, drives and functions, in the powers of the time since the origin",
     },
-    "jumps": {"time": "s", "energy": "J that bodies gained at once where bounces ended"},
+    "jumps": {
+        "time": "s",
+        "energy": "J that bodies gained at once where bounces ended or drift was taken back",
+    },
     "texts": {"": "UTF-8 JSON of events: note, or status, message, labels and info of a law's outcome"},
 }
 _STATUSES = list(RunStatus)

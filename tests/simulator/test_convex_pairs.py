@@ -490,7 +490,7 @@ def test_crossed_edges_touch_at_one_point():
 @pytest.mark.parametrize(
     ("orientation", "height", "expected"),
     [
-        (FLAT, 0.4, [(POINT, 0)] * 8),
+        (FLAT, 0.4, [(POINT, k) for k in range(8)]),
         (LYING, 0.3, [(RIM, 0), (RIM, 1)]),
         (ACROSS, 0.3, [(RIM, 0), (RIM, 1)]),
         (about((1, 0, 0), 0.4), 0.4 * math.cos(0.4) + 0.3 * math.sin(0.4), [(RIM, 0)]),

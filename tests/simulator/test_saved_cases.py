@@ -153,6 +153,7 @@ def test_a_ball_beside_a_chain_does_not_change_it():
         486,  # a chain that is all but stretched, stuck to the floor: forces that Newton's method did not find
         213,  # contacts that share their load, all of which slip: the same
         357,  # rims that touch at one place and come near at another, which was taken for where they touch
+        220,  # an impact of 2e-10 m/s, of which a law in Python left as much as the event calls rounding
     ],
 )
 def test_random_scenes_that_failed(number):
