@@ -11,12 +11,13 @@ from .tolerances import NEWTON_SHIFTS
 
 Array = NDArray[np.float64]
 
-_NATURAL_STEPS = 60
+_NATURAL_STEPS, _INNER = 60, 20
 _RESTARTS = 20  # of Newton's method alone, a round
 _ANDERSON = 8  # sweeps mixed
 _NEWTON_UNKNOWNS = 3000  # above, a dense Newton step costs more than it gains
 _RELAXATIONS = (1.0, 1.0, 0.7, 1.2)  # of the rounds in turn
-_PROXIMAL = (1e-2, 1e-1, 1e-3)  # of the mean of the diagonal of W, in turn
+_PROXIMAL, _LEAST_PROXIMAL = 1e-3, 1e-7  # of the mean of the diagonal of W: the first, and the least
+_PROXIMAL_STEPS, _EASY = 60, 5  # steps, and in how many of Newton's one is easy
 
 
 class NetworkRelaxation:
@@ -109,6 +110,10 @@ class DenseRelaxation:
         rounds = 1
         while self.sweeps < max_sweeps:
             length = min(length, max_sweeps - self.sweeps)
+            if (rounds == 1 or rounds >= 4) and self.q.size <= _NEWTON_UNKNOWNS:
+                self._proximal(self.impulse, tolerance)
+                if self.solves(tolerance):
+                    return
             if rounds % 2 == 0:
                 omega = _RELAXATIONS[rounds // 2 % len(_RELAXATIONS)]
                 x = self._relaxed(self.W, self.q, x, omega, length, tolerance)
@@ -123,11 +128,6 @@ class DenseRelaxation:
                     return
             rounds += 1
             x = self.impulse.copy()
-            if rounds >= 4:
-                self._proximal(x, _PROXIMAL[rounds % len(_PROXIMAL)], length, tolerance)
-                if self.solves(tolerance):
-                    return
-                x = self.impulse.copy()
             if rounds >= 4 and rounds % 2 == 0:
                 if self.rule == relaxation_kernels.COULOMB and self.q.size <= NEWTON_AT_ONCE:
                     for _ in range(_RESTARTS):
@@ -208,7 +208,7 @@ class DenseRelaxation:
     def _newton(self, x: Array, tolerance: float) -> None:
         """Newton steps on x - S(x), S the one-contact solutions, with slopes of S by differences."""
         if self.rule == relaxation_kernels.COULOMB:
-            self._natural_newton(x, tolerance)
+            self._keep(self._natural_newton(self.W, self.q, x, _NATURAL_STEPS, tolerance)[0])
             return
         self.residual, made = newton_dense(
             self.W, self.q, self.friction, self.frames, self.rule, self.dim, tolerance, x, self.impulse,
@@ -216,8 +216,11 @@ class DenseRelaxation:
         )  # fmt: skip
         self.newton_steps += made
 
-    def _natural_newton(self, x: Array, tolerance: float) -> None:
-        """Newton steps on x - P(x - ρ (q + W x)), whose zeros are all solutions with Coulomb's friction.
+    def _natural_newton(
+        self, W: Array, q: Array, x: Array, most: int, tolerance: float
+    ) -> tuple[Array, int, bool]:
+        """Newton steps on x - P(x - ρ (q + W x)), whose zeros are all solutions with Coulomb's friction: the
+        impulses they lead to, how many, and whether these are a zero.
 
         Where one contact has several, x - S(x) jumps between them; this does not. Steps may raise the gap up to
         the largest of the last few (Grippo, Lampariello & Lucidi).
@@ -225,16 +228,16 @@ class DenseRelaxation:
         dim, count = self.dim, self.friction.size
         own, slopes = np.empty((2, count, dim, dim))
         x, u, target = x.copy(), np.empty(x.size), np.empty(x.size)
-        system = (self.W, self.q, self.friction, dim)
+        system = (W, q, self.friction, dim)
         square = relaxation_kernels.natural_map(*system, x, u, target, own, slopes)
         squares = [square]
-        for _ in range(_NATURAL_STEPS):
+        solved, made = False, 0
+        for _ in range(most):
             gap = target - x
-            if float(np.abs(gap).max()) <= 0.1 * tolerance * float(np.abs(x).max()):
-                relaxation_kernels.within_cones(x, self.friction, dim)
-                if self._keep(x) <= tolerance:
-                    return
-            matrix, right, rows = self._newton_system(slopes, own, gap)
+            solved = float(np.abs(gap).max()) <= 0.1 * tolerance * float(np.abs(x).max())
+            if solved:
+                break
+            matrix, right, rows = self._newton_system(W, slopes, own, gap)
             step = gap.copy()
             try:
                 step[rows] = np.linalg.solve(matrix + NEWTON_SHIFTS[1] * np.eye(len(right)), right)
@@ -242,7 +245,7 @@ class DenseRelaxation:
                 break
             if not np.isfinite(step).all():
                 break
-            self.newton_steps += 1
+            made += 1
             size = 1.0
             while True:
                 trial = x + size * step
@@ -252,31 +255,49 @@ class DenseRelaxation:
                 size *= 0.5
             x = trial
             squares.append(square)
+        self.newton_steps += made
         relaxation_kernels.within_cones(x, self.friction, dim)
-        self._keep(x)
+        return x, made, solved
 
-    def _newton_system(self, slopes: Array, own: Array, gap: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
+    def _newton_system(
+        self, W: Array, slopes: Array, own: Array, gap: Array
+    ) -> tuple[Array, Array, NDArray[np.bool_]]:
         """Matrix I - own + slopes W over the contacts that a derivative lets move, its right side, its rows."""
         dim, count = self.dim, self.friction.size
         active = (slopes.reshape(count, -1) != 0.0).any(axis=1)
         rows = np.repeat(active, dim)
         inside = np.flatnonzero(active)
-        turned = slopes[active] @ self.W.reshape(count, dim, -1)[active]
+        turned = slopes[active] @ W.reshape(count, dim, -1)[active]
         turned.reshape(len(inside), dim, count, dim)[np.arange(len(inside)), :, inside] -= own[active]
         turned = turned.reshape(-1, gap.size)
         return turned[:, rows] + np.eye(int(rows.sum())), gap[rows] - turned[:, ~rows] @ gap[~rows], rows
 
-    def _proximal(self, x: Array, share: float, sweeps: int, tolerance: float) -> None:
-        """A few steps of the proximal point method: W + a I is regular where W is not."""
-        a = share * float(np.trace(self.W)) / self.q.size
-        regular = self.W + a * np.eye(self.q.size)
-        frames = np.empty_like(self.frames)
-        relaxation_kernels.frames_of(regular, self.friction, self.dim, frames)
-        for step in range(10):
-            x = self._relaxed(regular, self.q - a * x, x, 1.0, sweeps, tolerance, frames)
+    def _proximal(self, x: Array, tolerance: float) -> None:
+        """The proximal point method, each step by Newton's method: with W + a I, which is regular where W is not,
+        towards a solution with Coulomb's friction; then steps of the rule itself from there.
+
+        `a` shrinks while steps are easy, since each then gains more, and grows where one finds no end: with a
+        thousandth of W steps were found from anywhere in stacks of 50 spheres, whose W lacks 14 of 234 ranks, and
+        with a tenth of that from nowhere.
+        """
+        mean = float(np.trace(self.W)) / self.q.size
+        share, x = _PROXIMAL, x.copy()
+        for _ in range(_PROXIMAL_STEPS):
+            a = share * mean
+            regular = self.W + a * np.eye(self.q.size)
+            found, made, solved = self._natural_newton(regular, self.q - a * x, x, _INNER, tolerance)
+            if not solved:
+                share *= 10.0
+                if share > 1.0:
+                    break
+                continue
+            way, x = float(np.abs(found - x).max()), found
             if self._keep(x) <= tolerance:
+                self._newton(x, 1e-2 * tolerance)  # from here it gains much at once
                 return
-            if step % 3 == 2 and self.q.size <= _NEWTON_UNKNOWNS:
-                self._newton(x, tolerance)
-                if self.residual <= tolerance:
-                    return
+            if share * way <= 0.1 * tolerance * float(np.abs(x).max()):
+                break
+            if made <= _EASY:
+                share = max(0.1 * share, _LEAST_PROXIMAL)
+        if self.rule != relaxation_kernels.COULOMB:
+            self._newton(x, tolerance)

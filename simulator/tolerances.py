@@ -95,8 +95,7 @@ SERIES_ACCURACY = 1e-17
 """[relative] Last Taylor term of free rotation kept over one piece. Larger loses energy digits."""
 
 STEP_ACCURACY = 1e-13
-"""[relative] Change of the Picard iteration and, ten times it, size of the last Chebyshev terms at which a step of
-motion in contact is accepted, unless the user's `Integrator` says otherwise.
+"""[relative] Error of a step of motion in contact that is accepted, unless the user's `Integrator` says otherwise.
 Larger lets held contacts drift, smaller cannot be met in double precision."""
 
 VARIATIONAL_TOUCH_GAP = 1e-12
@@ -180,8 +179,14 @@ MODE_RATE = 1e-7
 """[of the largest acceleration] Contacts that open, or slip, at the end of a micro-step with less than this over
 its length do not."""
 
-SLOW_SLIP = 1e-5
-"""[of the scene's speed] Slip slower than this keeps the direction of its friction."""
+SLOW_STOP, SLOW_START = 1e-9, 1e-5
+"""[of the scene's speed] Slip that slows down below the first, or starts and is below the second, keeps the
+direction of its friction. A stop is off by the first times the square of the angle by which slip would still have
+turned; a start has the right direction, and its error grows with the square of the second."""
+
+TURNING = 0.3
+"""[of what the largest acceleration adds to a speed over a step] Slip slower than this may turn faster than
+explicit steps follow: directions are then unknowns of the step. Larger: costs more a step. Smaller: more steps."""
 
 SAME_MOTION = 1e-8
 """[of the largest acceleration] Forces that change accelerations by less are as good as others."""
@@ -239,8 +244,8 @@ it."""
 CAN_OPEN = 1e-6
 """[of the mobility of a contact alone] what is left of it where others keep it closed."""
 
-STOPPED_SLIP = 1e-3
-"""[SLOW_SLIP] speed below which slip has stopped where it ends."""
+STOPPED_SLIP = 1e-8
+"""[of the scene's speed] speed below which slip has stopped where it ends."""
 
 FORCE_FLOOR = 1e-3
 """[weight of the lightest body] least force with which those of contacts are compared."""

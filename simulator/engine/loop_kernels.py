@@ -25,7 +25,6 @@ from ..tolerances import (
     CONTACT_GAP,
     LASTING,
     MICRO_STEP,
-    SLOW_SLIP,
     STAY,
     STOPPED_SLIP,
 )
@@ -463,7 +462,7 @@ def has_stopped(world, row):
     for k in range(w.nc):
         if C[k] == row:
             u = local_placed(world)[k]
-            return u[16] * u[16] + u[17] * u[17] <= (STOPPED_SLIP * SLOW_SLIP * w.speed) ** 2
+            return u[16] * u[16] + u[17] * u[17] <= (STOPPED_SLIP * w.speed) ** 2
     return c.mode != SLIDING
 
 

@@ -364,6 +364,7 @@ TABLES: dict[str, tuple[Any, tuple[int, ...]]] = {
     "local_geometry": (FLOAT, (GEOMETRY,)),
     "local_mode": (WHOLE, ()),
     "local_slow": (WHOLE, ()),
+    "local_slip": (FLOAT, ()),  # [m/s] at the start of a step, by which the end of slow slip is measured
     "local_direction": (FLOAT, SIDES),
     "local_placed": (FLOAT, (ROW,)),
     "local_force": (FLOAT, VECTOR),  # in its frame
@@ -532,6 +533,7 @@ local_turned, local_geometry, local_mode = map(_opener, ("local_turned", "local_
 local_slow, local_direction, local_placed = map(_opener, ("local_slow", "local_direction", "local_placed"))
 local_force, local_ends, local_jacobian = map(_opener, ("local_force", "local_ends", "local_jacobian"))
 local_rate, local_friction, local_slider = map(_opener, ("local_rate", "local_friction", "local_slider"))
+local_slip = _opener("local_slip")
 local_sliding, joint_force, joint_speed = map(_opener, ("local_sliding", "joint_force", "joint_speed"))
 joint_value, joint_rate, joint_ends = map(_opener, ("joint_value", "joint_rate", "joint_ends"))
 joint_jacobian = _opener("joint_jacobian")

@@ -56,7 +56,7 @@ from ..tolerances import (
     REST,
     REST_PULL,
     SAME_MOTION,
-    SLOW_SLIP,
+    SLOW_START,
     SURE_SLIP,
 )
 from .force_kernels import contact_rates, solve_forces, solve_mode
@@ -322,7 +322,7 @@ def choose_modes(world, state, span, slipped, closing, sure):
                 mode[c] = HELD
             elif slips > MODE_RATE * pull:
                 mode[c], direction[c, 0], direction[c, 1] = SLIDING, u[c, 1] / slips, u[c, 2] / slips
-                slow[c] = 1 if slips * span < SLOW_SLIP * w.speed else 0
+                slow[c] = 1 if slips * span < SLOW_START * w.speed else 0
     for c in range(w.nc):
         if not force[c, 0] > FORCE_SHARE * top and u[c, 0] <= MODE_RATE * pull:
             if not moves_alone(world, c, force, top):

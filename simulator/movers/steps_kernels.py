@@ -13,7 +13,6 @@ from ..engine.tables_kernels import (
     CARRIED,
     CHANNELS,
     DEGREE,
-    FRICTION,
     HELD,
     OPEN,
     SLIDING,
@@ -31,6 +30,7 @@ from ..engine.tables_kernels import (
     local_friction,
     local_mode,
     local_placed,
+    local_slip,
     local_slow,
     local_state,
 )
@@ -41,63 +41,28 @@ from ..tolerances import (
     FORCE_MARGIN,
     LASTING,
     LEAST_STEP,
-    MODE_ACCURACY,
     PENETRATION,
     PRESSES_AGAIN,
     ROUNDED_STEP,
-    SLOW_SLIP,
+    SLOW_START,
+    SLOW_STOP,
     STRAIGHT_SLIP,
+    TURNING,
 )
+from .derive_kernels import STRAIGHT, copy_forces, derive, eighth_root, scale_of
 from .ends_kernels import DRIVE_CHANGES, FAILS, LEAVES, NOTHING, OPENS, PRESSES, REACHES_LIMIT, SLIPS, STOPS
 from .features_kernels import is_of_cylinder, room_of
-from .force_kernels import contact_rates, solve_mode
+from .force_kernels import contact_rates
 from .joint_parts_kernels import MARGIN, ROOM
 from .modes_kernels import bring_back, fastest, keep_closed, worst_off
 from .pieces_kernels import on_step
-from .system_kernels import fill_derivative, free_accelerations, note_places, place, problem, read_forces
+from .system_kernels import free_accelerations, note_places, place, problem, read_forces
 from .tableau_kernels import DENSE, DENSE_STAGES, FIFTH, SHARE, STAGES, STEP, THIRD
+from .turning_kernels import make_turning_step
 
 _SAFETY, _SHRINK, _GROWTH = 0.9, 0.2, 4.0
 _ATTEMPTS, _HALVINGS, _LOOKS = 200, 80, 8
 OF_HULLS, OF_CYLINDERS, OF_JOINTS = 0, 1, 2  # what room is of
-STRAIGHT = 2
-"""Of contacts that slide in a straight line until they stop, beside 1 of those that slide slowly."""
-
-
-@kernel()
-def derive(world, state, time, D, power, fresh):
-    """Fill D (m, 13) with the derivatives of states (m, 13) at `time` [s] in the modes, and power (CHANNELS,) with
-    what forces do; the contact forces found stay near those before."""
-    w, s = header(world), problem(world)
-    place(world, state)
-    w.asked_time = time
-    free_accelerations(world, state)
-    placed, mode, slow, direction = (
-        local_placed(world),
-        local_mode(world),
-        local_slow(world),
-        local_direction(world),
-    )
-    for c in range(w.nc):
-        if mode[c] == SLIDING and slow[c] == 0:
-            x, y = placed[c, 16], placed[c, 17]
-            speed = np.sqrt(x * x + y * y)
-            if speed > 0.0:
-                direction[c, 0], direction[c, 1] = x / speed, y / speed
-    left = solve_mode(
-        s, mode, direction, local_force(world)[: w.nc], joint_force(world)[: w.nj],
-        local_acceleration(world)[: w.m],
-        fresh or w.m == 1, MODE_ACCURACY * w.pull,
-    )  # fmt: skip
-    fill_derivative(world, state, D)
-    force = local_force(world)
-    w.power[FRICTION] = 0.0
-    for c in range(w.nc):
-        if mode[c] == SLIDING:
-            w.power[FRICTION] += force[c, 1] * placed[c, 16] + force[c, 2] * placed[c, 17]
-    for n in range(CHANNELS):
-        power[n] = w.power[n]
-    return w.failed == 0 and (left <= 1e3 * MODE_ACCURACY * w.pull or left <= 1e-9 * w.pull)
 
 
 @kernel()
@@ -112,13 +77,7 @@ def error_of(world, before, K, h):
             for stage in range(STAGES + 1):
                 fifth += FIFTH[stage] * K[stage, k, i]
                 third += THIRD[stage] * K[stage, k, i]
-            scale = 1.0
-            if i < 3:
-                scale = size
-            elif 7 <= i < 10:
-                scale = w.pace
-            elif i >= 10:
-                scale = w.pace / size
+            scale = scale_of(i, size, w.pace)
             fifth, third = abs(fifth) / scale, abs(third) / scale
             if fifth > 0.0 or third > 0.0:
                 worst = max(worst, h * fifth * fifth / np.sqrt(fifth * fifth + 0.01 * third * third))
@@ -190,6 +149,7 @@ def least_margin(world):
     w = header(world)
     mode, force, friction = local_mode(world), local_force(world), local_friction(world)
     placed, slow, direction = local_placed(world), local_slow(world), local_direction(world)
+    at_start = local_slip(world)
     top = np.inf  # no force is told from rounding that is much less than the weight of the lightest
     for k in range(w.m):
         top = min(top, FORCE_FLOOR * w.pull * bodies(world)[local_bodies(world)[k]].mass)
@@ -212,8 +172,8 @@ def least_margin(world):
                 margin, ends = cone, SLIPS
         elif mode[c] == SLIDING and slow[c]:
             slip = placed[c, 16] * direction[c, 0] + placed[c, 17] * direction[c, 1]
-            if slip / (SLOW_SLIP * w.speed) < margin:
-                margin, ends = slip / (SLOW_SLIP * w.speed), STOPS
+            if slip / at_start[c] < margin:
+                margin, ends = slip / at_start[c], STOPS
         elif mode[c] == HELD and friction[c] > 0.0:
             if PRESSES_AGAIN - n < margin + PRESSES_AGAIN:
                 margin, ends = PRESSES_AGAIN - n, PRESSES
@@ -259,16 +219,10 @@ def room_kind(world, c):
     return OF_CYLINDERS if is_of_cylinder(world, contacts(world)[local_contacts(world)[c]]) else OF_HULLS
 
 
-@kernel()
-def eighth_root(x):
-    """x to the power 1/8, equal to the bit wherever square roots are."""
-    return np.sqrt(np.sqrt(np.sqrt(x)))
-
-
 @kernel(allocates=True)
 def slip_allows(world, h):
-    """The longest step [s], at most h, over which slip neither stops nor leaves its direction; slow slip is
-    told."""
+    """The longest step [s], at most h, over which slip neither stops nor leaves its direction; and with directions
+    that are found with it, where slip may turn faster than explicit steps follow, else 0. Slow slip is told."""
     w, s = header(world), problem(world)
     mode, slow, direction, placed = (
         local_mode(world),
@@ -276,9 +230,10 @@ def slip_allows(world, h):
         local_direction(world),
         local_placed(world),
     )
-    u = matrix(w.nc, 3)
+    u, at_start = matrix(w.nc, 3), local_slip(world)
     contact_rates(s, local_acceleration(world)[: w.m], u)
-    threshold = SLOW_SLIP * w.speed
+    starts, stops, longest = SLOW_START * w.speed, SLOW_STOP * w.speed, h
+    least = np.inf
     for c in range(w.nc):
         if mode[c] != SLIDING or local_friction(world)[c] == 0.0:
             continue
@@ -286,29 +241,28 @@ def slip_allows(world, h):
         slip = np.sqrt(x * x + y * y)
         grows = u[c, 1] * direction[c, 0] + u[c, 2] * direction[c, 1]
         pull = np.sqrt(u[c, 1] ** 2 + u[c, 2] ** 2)
-        if (
-            slip >= threshold
-            and grows < 0.0
-            and abs(x * u[c, 2] - y * u[c, 1]) <= STRAIGHT_SLIP * slip * pull
-        ):
-            slow[c] = STRAIGHT  # its direction is known up to where it stops
-            direction[c, 0], direction[c, 1] = x / slip, y / slip
-        elif slow[c] == STRAIGHT and slip >= threshold:
-            slow[c] = 0
-            if grows < 0.0:
-                h = min(h, 0.9 * slip / -grows)
-        elif slow[c]:
-            if slip >= threshold and grows > 0.0:
+        at_start[c] = max(slip, stops)
+        if grows > 0.0:
+            at_start[c] = max(slip, starts)
+            if slip >= starts:
                 slow[c] = 0
-            elif pull > 0.0:
-                h = min(h, 2.0 * threshold / pull)
-        elif slip < threshold and grows < 0.0:
-            slow[c] = 1
-            if slip > 0.0:
+            elif slow[c]:
+                h = min(h, 2.0 * starts / pull)
+        elif slip >= stops and grows < 0.0:
+            slow[c] = 0
+            if abs(x * u[c, 2] - y * u[c, 1]) <= STRAIGHT_SLIP * slip * pull:
+                slow[c] = STRAIGHT  # its direction is known up to where it stops
                 direction[c, 0], direction[c, 1] = x / slip, y / slip
+            else:
+                longest = min(longest, 0.9 * slip / -grows)
         elif grows < 0.0:
-            h = min(h, 0.9 * slip / -grows)
-    return h
+            if slow[c] == 0 and slip > 0.0:
+                direction[c, 0], direction[c, 1] = x / slip, y / slip
+            slow[c] = 1
+            longest = min(longest, 2.0 * stops / pull)
+        if slow[c] != STRAIGHT:
+            least = min(least, slip)
+    return min(h, longest), longest if least < TURNING * longest * w.pull else 0.0
 
 
 @kernel()
@@ -479,20 +433,6 @@ def close_up(world, y):
         place(world, y)
 
 
-@kernel()
-def copy_forces(world, p, q, a, to_p, to_q, to_a):
-    """Copy forces of contacts (nc, 3) and joints (nj,), and accelerations (m, 6)."""
-    w = header(world)
-    for c in range(w.nc):
-        for e in range(3):
-            to_p[c, e] = p[c, e]
-    for c in range(w.nj):
-        to_q[c] = q[c]
-    for k in range(w.m):
-        for i in range(6):
-            to_a[k, i] = a[k, i]
-
-
 @kernel(allocates=True)
 def make_step(world, longest, C, work):
     """A step of the island that is shown from its states now, at most `longest` [s].
@@ -533,9 +473,19 @@ def make_step(world, longest, C, work):
     at_start, what, which = least_margin(world)
     if at_start < -FORCE_MARGIN:
         return 0.0, 0.0, what, which, longest
-    h = slip_allows(world, longest)
+    h, turning = slip_allows(world, longest)
     kept, kept_joint, kept_a = matrix(w.nc, 3), vector(w.nj), matrix(m, 6)
     copy_forces(world, force, joint, a, kept, kept_joint, kept_a)
+    if turning > 0.0 and w.fixed_step == 0.0:
+        done, following = make_turning_step(world, y, turning, C, work)
+        if done > 0.0:
+            on_step(C, 1.0, end)
+            if derive(world, end, w.time + done, K[0], P[0], False):
+                at_end, _, _ = least_margin(world)
+                share, what, which = first_end(world, C, done, at_start, at_end, scratch, K[0], P[0])
+                return done, share, what, which, following
+            derive(world, y, w.time, K[0], P[0], True)
+        copy_forces(world, kept, kept_joint, kept_a, force, joint, a)
     least = LEAST_STEP * w.duration
     next_h, at_end, found = h, 0.0, False
     tried, before = np.inf, np.inf

@@ -106,7 +106,10 @@ class EventLog:
             if note:
                 return str(note)
         if row["note"] == ACCUMULATES:
-            return f"infinitely many impacts accumulate at t = {float(row['until'])!r} s"
+            known = row["until"] >= row["time"]  # the sum of a geometric series, which not all bounces follow
+            return "infinitely many impacts accumulate" + (
+                f" at t = {float(row['until'])!r} s" if known else ""
+            )
         if row["note"] == SHOCK:
             return WEDGED
         return WITHOUT_COLLISION if row["note"] == IN_CONTACT and int(row["kind"]) == IMPACT else ""

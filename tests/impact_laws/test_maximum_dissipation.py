@@ -13,6 +13,7 @@ from carom.impact_laws import (
     MaximumDissipation,
     relaxation_kernels,
 )
+from carom.impact_laws.relaxation import DenseRelaxation
 
 PROBLEMS = Path(__file__).parents[3] / "shared" / "data" / "contact_problems.npz"
 RULES = ["maximum-dissipation", "coulomb"]
@@ -116,6 +117,23 @@ def pile(rng, count):
     velocity[:, :3] += 0.2 * rng.normal(size=(len(grid), 3))
     mass = rng.uniform(0.5, 2.0, len(grid))
     return ContactNetwork.of_points(bodies, points, normals, grid, mass, 0.1 * mass, velocity, friction=0.4)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("seed", range(4))
+def test_proximal_steps_alone_solve_piles_from_anywhere(rule, seed):
+    """Stacks of 50 spheres, whose matrix lacks ranks, kept sweeps and Newton's method busy without end."""
+    random = np.random.default_rng(seed)
+    problem = pile(random, 27).dense()
+    W, q, friction, _ = problem.kernel_arrays()
+    assert np.linalg.matrix_rank(W, tol=1e-10) < len(W)
+    solver = DenseRelaxation(W, q, friction, RULES.index(rule), 3, np.zeros(len(q)))
+    solver.prepare()
+    start = np.abs(random.normal(size=len(q))) * np.tile([1.0, 0.1, 0.1], len(q) // 3)
+    solver._proximal(start, 1e-10)
+    assert solver.sweeps == 0
+    assert solver.residual <= 1e-10
+    assert distance_from_fixed_point(problem, solver.impulse, rule) <= 1e-9
 
 
 @pytest.mark.parametrize("rule", RULES)

@@ -1,6 +1,7 @@
 """Modules of the folder benchmarks, whose scenes tests make too."""
 
 import importlib.util
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,5 +16,9 @@ def benchmark(name):
     """The module of a benchmark by its name."""
     spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    sys.path.insert(0, str(FOLDER))  # benchmarks use each other's scenes
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(str(FOLDER))
     return module
