@@ -116,7 +116,7 @@ class DenseRelaxation:
                     return
             if rounds % 2 == 0:
                 omega = _RELAXATIONS[rounds // 2 % len(_RELAXATIONS)]
-                x = self._relaxed(self.W, self.q, x, omega, length, tolerance)
+                x = self._relaxed(x, omega, length, tolerance)
             else:
                 x = self._accelerated(x, 4 * length, tolerance)
             self._keep(x)
@@ -155,7 +155,7 @@ class DenseRelaxation:
         changes: list[Array] = []
         least = np.inf
         for _ in range(sweeps):
-            swept = self._relaxed(self.W, self.q, x.copy(), 1.0, 1, 0.0)
+            swept = self._relaxed(x.copy(), 1.0, 1, 0.0)
             change = swept - x
             size = float(np.abs(change).max())
             if size <= 0.1 * tolerance * float(np.abs(swept).max(initial=0.0)):
@@ -175,19 +175,19 @@ class DenseRelaxation:
                 relaxation_kernels.within_cones(x, self.friction, self.dim)
         return x
 
-    def _relaxed(
-        self,
-        W: Array,
-        q: Array,
-        x: Array,
-        omega: float,
-        sweeps: int,
-        tolerance: float,
-        frames: Array | None = None,
-    ) -> Array:
-        frames = self.frames if frames is None else frames
+    def _relaxed(self, x: Array, omega: float, sweeps: int, tolerance: float) -> Array:
         made, _ = relaxation_kernels.relax_dense(
-            W, q, self.friction, frames, self.rule, self.dim, omega, sweeps, 0.1 * tolerance, x, self._u
+            self.W,
+            self.q,
+            self.friction,
+            self.frames,
+            self.rule,
+            self.dim,
+            omega,
+            sweeps,
+            0.1 * tolerance,
+            x,
+            self._u,
         )
         self.sweeps += made
         return x

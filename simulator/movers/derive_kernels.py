@@ -23,6 +23,11 @@ from .system_kernels import fill_derivative, free_accelerations, place, problem
 STRAIGHT = 2
 """Of contacts that slide in a straight line until they stop, beside 1 of those that slide slowly."""
 
+SHRINK, GROWTH = 0.2, 4.0
+"""Of the length of a step: where it could not be made, and where it had no error."""
+
+_SAFETY = 0.9
+
 
 @kernel()
 def derive(world, state, time, D, power, fresh):
@@ -61,20 +66,6 @@ def derive(world, state, time, D, power, fresh):
 
 
 @kernel()
-def copy_forces(world, p, q, a, to_p, to_q, to_a):
-    """Copy forces of contacts (nc, 3) and joints (nj,), and accelerations (m, 6)."""
-    w = header(world)
-    for c in range(w.nc):
-        for e in range(3):
-            to_p[c, e] = p[c, e]
-    for c in range(w.nj):
-        to_q[c] = q[c]
-    for k in range(w.m):
-        for i in range(6):
-            to_a[k, i] = a[k, i]
-
-
-@kernel()
 def scale_of(e, size, pace):
     """By which number e of a state is measured, of a body of this size [m] in an island of this pace [m/s]."""
     if e < 3:
@@ -85,6 +76,11 @@ def scale_of(e, size, pace):
 
 
 @kernel()
-def eighth_root(x):
-    """x to the power 1/8, equal to the bit wherever square roots are."""
-    return np.sqrt(np.sqrt(np.sqrt(x)))
+def resized(h, error, accuracy):
+    """The length [s] of the next step of order 8, or of another try, after one of h whose error is this."""
+    if error == 0.0:
+        return GROWTH * h
+    if not error < np.inf:
+        return SHRINK * h
+    root = np.sqrt(np.sqrt(np.sqrt(accuracy / error)))  # equal to the bit wherever square roots are
+    return h * min(GROWTH, max(SHRINK, _SAFETY * root))

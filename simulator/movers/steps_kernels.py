@@ -49,7 +49,7 @@ from ..tolerances import (
     STRAIGHT_SLIP,
     TURNING,
 )
-from .derive_kernels import STRAIGHT, copy_forces, derive, eighth_root, scale_of
+from .derive_kernels import GROWTH, SHRINK, STRAIGHT, derive, resized, scale_of
 from .ends_kernels import DRIVE_CHANGES, FAILS, LEAVES, NOTHING, OPENS, PRESSES, REACHES_LIMIT, SLIPS, STOPS
 from .features_kernels import is_of_cylinder, room_of
 from .force_kernels import contact_rates
@@ -60,7 +60,6 @@ from .system_kernels import free_accelerations, note_places, place, problem, rea
 from .tableau_kernels import DENSE, DENSE_STAGES, FIFTH, SHARE, STAGES, STEP, THIRD
 from .turning_kernels import make_turning_step
 
-_SAFETY, _SHRINK, _GROWTH = 0.9, 0.2, 4.0
 _ATTEMPTS, _HALVINGS, _LOOKS = 200, 80, 8
 OF_HULLS, OF_CYLINDERS, OF_JOINTS = 0, 1, 2  # what room is of
 
@@ -433,6 +432,20 @@ def close_up(world, y):
         place(world, y)
 
 
+@kernel()
+def copy_forces(world, p, q, a, to_p, to_q, to_a):
+    """Copy forces of contacts (nc, 3) and joints (nj,), and accelerations (m, 6)."""
+    w = header(world)
+    for c in range(w.nc):
+        for e in range(3):
+            to_p[c, e] = p[c, e]
+    for c in range(w.nj):
+        to_q[c] = q[c]
+    for k in range(w.m):
+        for i in range(6):
+            to_a[k, i] = a[k, i]
+
+
 @kernel(allocates=True)
 def make_step(world, longest, C, work):
     """A step of the island that is shown from its states now, at most `longest` [s].
@@ -494,19 +507,15 @@ def make_step(world, longest, C, work):
         rounded = before < np.inf and error <= ROUNDED_STEP and error > before * (h / tried) ** 2
         tried, before = h, error
         if rounded or error <= w.accuracy or (w.fixed_step > 0.0 and error < np.inf):
-            growth = _GROWTH  # rounding, too: of the order of the method it would have shrunk much more
-            if not rounded and error > 0.0:
-                growth = min(_GROWTH, max(_SHRINK, _SAFETY * eighth_root(w.accuracy / error)))
-            next_h = h * growth
+            # rounding, too: of the order of the method it would have shrunk much more
+            next_h = GROWTH * h if rounded else resized(h, error, w.accuracy)
             at_end, _, _ = least_margin(world)
             found = take_stages(world, y, K, P, h, STAGES + 1, DENSE_STAGES - 1, scratch)
             if found or w.fixed_step > 0.0:
                 break
-            h, before = h * _SHRINK, np.inf
-        elif error < np.inf:
-            h *= max(_SHRINK, _SAFETY * eighth_root(w.accuracy / error))
+            h, before = h * SHRINK, np.inf
         else:
-            h *= _SHRINK
+            h = resized(h, error, w.accuracy)
         copy_forces(world, kept, kept_joint, kept_a, force, joint, a)
         if h < least:
             break

@@ -26,7 +26,7 @@ from ..engine.tables_kernels import (
 )
 from ..kernels import matrix, vector, wholes
 from ..tolerances import LEAST_STEP
-from .derive_kernels import STRAIGHT, derive, eighth_root, scale_of
+from .derive_kernels import STRAIGHT, derive, resized, scale_of
 from .force_kernels import contact_rates
 from .radau_kernels import HIGHEST, NODES, POINTS, POWERS, WEIGHTS
 from .system_kernels import problem
@@ -35,7 +35,6 @@ MOST_TURNING = 12
 """Contacts that turn together at most: 84 unknown directions."""
 
 _ITERATIONS, _TRIES, _LONGEST_TURN, _NUDGE = 16, 8, 0.5, 1e-4
-_SHRINK, _SAFETY = 0.2, 0.9
 
 
 @kernel()
@@ -124,12 +123,9 @@ def make_turning_step(world, y, longest, C, work):
             if collocate(world, y, h, D, rates, begin, rows, count, moved, slips, K, P):
                 error = error_of_collocation(world, K, h)
             if error <= w.accuracy:
-                done = h
-                following = (
-                    4.0 * h if error == 0.0 else h * min(4.0, _SAFETY * eighth_root(w.accuracy / error))
-                )
+                done, following = h, resized(h, error, w.accuracy)
                 break
-            h *= max(_SHRINK, _SAFETY * eighth_root(w.accuracy / error)) if error < np.inf else _SHRINK
+            h = resized(h, error, w.accuracy)
             if h < LEAST_STEP * w.duration:
                 break
         if done > 0.0:
