@@ -4,6 +4,7 @@ A law knows contacts, impulses and velocities, never time, shapes or bodies.
 """
 
 from .anitescu_potra import AnitescuPotra
+from .check_law import LawReport, check_law
 from .contact_network import ContactNetwork, NetworkOutcome
 from .coulomb_solutions import coulomb_solutions
 from .impact_problem import ImpactProblem
@@ -42,6 +43,7 @@ __all__ = [
     "ImpactStatus",
     "InvariantDirection",
     "InvariantDirections",
+    "LawReport",
     "LcpSolution",
     "LcpStatus",
     "MaximumDissipation",
@@ -60,6 +62,7 @@ __all__ = [
     "StrongeBatch",
     "StrongeCoulomb",
     "Uniqueness",
+    "check_law",
     "contact_angles",
     "coulomb_solutions",
     "enumerate_lcp_solutions",

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from . import lcp_kernels
 from .impact_problem import ImpactProblem
-from .law import checked_count
+from .law import checked_count, power_of_two
 from .lcp import _STATUS, LcpStatus, enumerate_lcp_solutions
 from .outcome import ImpactOutcome, ImpactStatus, OutcomeSet
 from .sequential_lcp_kernels import pyramid
@@ -59,6 +59,7 @@ class AnitescuPotra:
         """
         inertia, velocity, friction, _ = problem.kernel_arrays()
         count, dim = problem.contact_count, problem.dim
+        W, u, unit = _scaled(problem)
         impulse = np.zeros(velocity.size)
         chosen = np.ones(count, dtype=np.bool_)
         if count > _AT_ONCE:
@@ -67,12 +68,12 @@ class AnitescuPotra:
         while True:
             rows = np.repeat(chosen, dim)
             directions, M, q = self._complementarity_problem(
-                np.ascontiguousarray(inertia[rows][:, rows]), velocity[rows], friction[chosen], dim
+                np.ascontiguousarray(W[rows][:, rows]), u[rows], friction[chosen], dim
             )
             z, part = np.empty(q.size), np.empty(int(rows.sum()))
             ended, pivots, restarts, residual = lcp_kernels.solve_lcp_kernel(M, q, z)
             lcp_kernels.impulse_in_cones(z, friction[chosen], directions, part)
-            impulse[rows] = part
+            impulse[rows] = part * unit[rows]
             if chosen.all():
                 break
             after = (velocity + inertia @ impulse)[::dim] / problem.kinetic_scale
@@ -113,12 +114,14 @@ class AnitescuPotra:
                 f"outcomes enumerates at most {ENUMERATION_UNKNOWNS} unknowns, this problem has {size}: "
                 "use fewer contacts or cone edges, or resolve for one outcome"
             )
-        directions, M, q = self._complementarity_problem(inertia, velocity, friction, problem.dim)
+        W, u, unit = _scaled(problem)
+        directions, M, q = self._complementarity_problem(W, u, friction, problem.dim)
         impulses: list[Array] = []
         velocities: list[Array] = []
         for z in enumerate_lcp_solutions(M, q):
             impulse = np.empty(velocity.size)
             lcp_kernels.impulse_in_cones(z, friction, directions, impulse)
+            impulse *= unit
             after = velocity + inertia @ impulse
             largest = max(float(np.abs(velocity).max()), float(np.abs(after).max()))
             if all(np.abs(after - known).max() > DISTINCT * largest for known in velocities):
@@ -148,6 +151,16 @@ class AnitescuPotra:
         M, q = np.empty((size, size)), np.empty(size)
         lcp_kernels.assemble_impact_lcp(inertia, velocity, friction, directions, M, q)
         return directions, M, q
+
+
+def _scaled(problem: ImpactProblem) -> tuple[Array, Array, Array]:
+    """W and u in units in which every contact has W_nn of about 1 and the fastest a speed of about 1, and the
+    units (dim*nc,) of impulses [N s]: masses of 1e30 kg beside slips of 1 m/s are no trouble of Lemke's method
+    then. Powers of two, so that nothing is rounded."""
+    inertia, velocity, _, _ = problem.kernel_arrays()
+    scale = np.repeat(power_of_two(1.0 / problem.kinetic_scale_array), problem.dim)
+    speed = float(power_of_two(np.abs(scale * velocity).max() or 1.0))
+    return scale[:, None] * inertia * scale, scale * velocity / speed, scale * speed
 
 
 @cache

@@ -1,5 +1,6 @@
 """The small algebraic problem that an impact law answers: W, u, friction and restitution in contact space."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
@@ -35,6 +36,8 @@ class ImpactProblem:
         Coefficient of restitution of each contact; which definition it follows is the law's choice.
     dim : 2 (planar) or 3
         Components a contact.
+    contact_names : nc tuples of names, optional
+        What meets at each contact, such as the names of the two bodies; for orders by name (`Order`).
 
     Raises
     ------
@@ -55,6 +58,8 @@ class ImpactProblem:
     """J, (dim*nc, ndof), when built by `from_generalized`, else None."""
     velocity_before: Array | None = field(repr=False)
     """Generalized velocity v⁻, (ndof,), when built by `from_generalized`, else None."""
+    contact_names: tuple[tuple[str, ...], ...] | None = field(repr=False)
+    """Names of what meets at each contact; None where none were given."""
 
     def __init__(
         self,
@@ -63,8 +68,11 @@ class ImpactProblem:
         friction: ArrayLike = 0.0,
         restitution: ArrayLike = 0.0,
         dim: int = 3,
+        *,
+        contact_names: Sequence[Sequence[str]] | None = None,
     ) -> None:
         self._build(W, u, friction, restitution, dim, SYMMETRY_ACCEPTED)
+        self._name(contact_names)
 
     def _build(
         self,
@@ -131,10 +139,25 @@ class ImpactProblem:
         put(self, "jacobian", jacobian)
         put(self, "velocity_before", velocity_before)
         put(self, "_response", response)
+        put(self, "contact_names", None)
         put(self, "_kinetic_scale", _read_only(scale))
         put(self, "_scale", scale)
         threshold = max(APPROACH * float(np.abs(measure).max()), least_approach / float(scale.max() or 1.0))
         put(self, "_threshold", -threshold)
+
+    def _name(self, contact_names: Sequence[Sequence[str]] | None) -> None:
+        """Keep names that a user gave."""
+        if contact_names is None:
+            return
+        names = tuple(() if isinstance(entry, str) else tuple(entry) for entry in contact_names)
+        count = self.contact_count
+        if len(names) != count or not all(
+            entry and all(isinstance(n, str) for n in entry) for entry in names
+        ):
+            raise ValueError(
+                f"contact_names must hold a tuple of names for each of {count} contacts, got {contact_names!r}"
+            )
+        object.__setattr__(self, "contact_names", names)
 
     @classmethod
     def from_generalized(
@@ -147,6 +170,7 @@ class ImpactProblem:
         restitution: ArrayLike = 0.0,
         dim: int = 3,
         inverse_mass: ArrayLike | None = None,
+        contact_names: Sequence[Sequence[str]] | None = None,
     ) -> Self:
         """The problem of a system with generalized velocity ``v``; `generalized_velocity` maps an outcome
         back.
@@ -161,7 +185,7 @@ class ImpactProblem:
             Generalized velocity before the impact.
         inverse_mass : (ndof, ndof), symmetric positive semi-definite, optional
             Instead of M: its inverse, or that inverse projected onto the motions which joints allow.
-        friction, restitution, dim
+        friction, restitution, dim, contact_names
             As for the class.
         """
         if (M is None) == (inverse_mass is None):
@@ -208,6 +232,7 @@ class ImpactProblem:
             _read_only(velocity),
             response,
         )
+        problem._name(contact_names)
         object.__setattr__(problem, "_mass", (inverse_mass is not None, matrix))
         return problem
 
@@ -221,6 +246,7 @@ class ImpactProblem:
         dim: int,
         inverse_mass: Array,
         least_approach: float,
+        contact_names: tuple[tuple[str, ...], ...],
     ) -> Self:
         """As `from_generalized`, of new arrays that are known to be right. Approach slower than `least_approach`
         [m/s] is none: the velocities round to no less."""
@@ -232,6 +258,7 @@ class ImpactProblem:
             W, jacobian @ velocity, friction, restitution, dim, asymmetry, _read_only(jacobian),
             _read_only(velocity), response, least_approach,
         )  # fmt: skip
+        object.__setattr__(problem, "contact_names", contact_names)
         object.__setattr__(problem, "_mass", (True, inverse_mass))
         return problem
 

@@ -76,6 +76,11 @@ def checked_count(name: str, value: Any, least: int) -> None:
         raise ValueError(f"{name} must be at least {least}, got {value}")
 
 
+def power_of_two(x: Any) -> Any:
+    """The power of two nearest to x > 0 (elementwise) in its exponent: a scale that rounds nothing."""
+    return np.exp2(np.rint(np.log2(x)))
+
+
 def generator_of(rng: np.random.Generator | None) -> np.random.Generator:
     """The generator given, or one of seed 0, so that resolving without one repeats."""
     if rng is None:

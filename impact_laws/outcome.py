@@ -48,6 +48,12 @@ class ImpactStatus(Enum):
         "coefficient: lower friction or use a law without restitution.",
     )
 
+    ORDER_MISFIT = (
+        "order_misfit",
+        "The law's order does not fit the contacts of this impact: use a word such as 'cyclic', names of bodies, "
+        "or a function of the problem, which fit any number of contacts.",
+    )
+
     advice: str
 
     def __new__(cls, value: str, advice: str) -> "ImpactStatus":

@@ -11,48 +11,71 @@ import numpy as np
 
 from ..compiled import kernel
 from .dissipation_kernels import coulomb_in_frame, dissipate_from, dissipation_frame
-from .tolerances import DISSIPATION_POLISH, RELAXATION_ALIGNED, RELAXATION_POLISH, RELAXATION_SLIDING
+from .tolerances import (
+    DISSIPATION_DEGENERATE,
+    DISSIPATION_POLISH,
+    PLANAR_SINGULAR,
+    RELAXATION_ALIGNED,
+    RELAXATION_POLISH,
+    RELAXATION_SLIDING,
+)
 
 MAXIMUM_DISSIPATION, COULOMB = 0, 1
 FEW_SWEEPS = 25  # before the first Newton step
 
 
 @kernel()
-def planar_contact(A, b, mu, rule, x):
-    """One planar contact: x (2,) with A (2, 2), b (2,), order (normal, tangent)."""
-    x[0] = 0.0
-    x[1] = 0.0
-    if b[0] <= 0.0 or not A[0, 0] > 0.0:
+def planar_contact(A, b, mu, rule, old, x):
+    """One planar contact: x (2,) with A (2, 2), b (2,), order (normal, tangent); `old` (2,) is where it was.
+
+    Zero normal velocity leaves n = k - g t of the tangential impulse t, and the cone an interval of t. Energy is a
+    parabola on it: its minimum is where the contact sticks, or else the end nearest to that, where friction opposes
+    slip. Beyond the critical friction, μ|g| >= 1, the interval has one end only: grazing contacts jam, and with
+    Coulomb's friction those that were closed stay closed if they can.
+    """
+    x[0] = x[1] = 0.0
+    largest = max(abs(b[0]), abs(b[1]))
+    if not A[0, 0] > 0.0 or largest < 1e-307:
+        return
+    k, g = b[0] / A[0, 0], A[0, 1] / A[0, 0]
+    closed = rule == COULOMB and old[0] > 0.0 and mu * abs(g) >= 1.0
+    if abs(b[0]) <= DISSIPATION_DEGENERATE * largest:
+        k = 0.0
+    if (k < 0.0 or (k == 0.0 and rule == COULOMB)) and not closed:
         return
     if mu == 0.0:
-        x[0] = b[0] / A[0, 0]
+        x[0] = k
         return
-    det = A[0, 0] * A[1, 1] - A[0, 1] * A[0, 1]
-    if det > 1e-14 * A[0, 0] * A[1, 1]:
-        x[0] = (A[1, 1] * b[0] - A[0, 1] * b[1]) / det
-        x[1] = (A[0, 0] * b[1] - A[0, 1] * b[0]) / det
-        if abs(x[1]) <= mu * x[0]:
+    least, most = -np.inf, np.inf
+    for side in range(2):  # of the cone: sign t <= μ (k - g t)
+        sign = 1.0 if side == 0 else -1.0
+        f = sign + mu * g
+        if f > 0.0:
+            most = min(most, mu * k / f)
+        elif f < 0.0:
+            least = max(least, mu * k / f)
+        elif k < 0.0:
             return
-    best = np.inf
-    chosen = 0.0
-    normal = 0.0
-    for side in range(2):
-        slope = mu if side == 0 else -mu
-        stiffness = A[0, 0] + slope * A[0, 1]
-        if not stiffness > 1e-14 * A[0, 0]:
-            continue
-        n = b[0] / stiffness
-        t = slope * n
-        slip = A[0, 1] * n + A[1, 1] * t - b[1]
-        value = 0.5 * (A[0, 0] * n * n + A[1, 1] * t * t) + A[0, 1] * n * t - b[0] * n - b[1] * t
-        if rule == COULOMB and slip * slope > 0.0:
-            value += 1e300  # slides along its friction: only where nothing else is left
-        if value < best:
-            best = value
-            chosen = slope
-            normal = n
-    x[0] = normal
-    x[1] = chosen * normal
+    pull, stiffness = b[1] - g * b[0], A[1, 1] - g * A[0, 1]
+    t = 0.0
+    if stiffness > PLANAR_SINGULAR * A[1, 1]:
+        t = pull / stiffness
+    elif abs(pull) > PLANAR_SINGULAR * largest:
+        t = np.inf if pull > 0.0 else -np.inf
+    if rule == COULOMB and k < 0.0:  # it sticks, or slides against friction, where both can be as it did
+        edge = least if least > 0.0 else most
+        if (t - edge) * edge < 0.0:
+            return
+        if abs(old[1]) >= RELAXATION_SLIDING * mu * old[0]:
+            t = edge
+    t = min(max(t, least), most)
+    if not abs(t) < np.inf:  # a singular contact whose energy would fall forever: no velocity J v leads here
+        t = min(max(0.0, least), most)
+    x[0], x[1] = k - g * t, t
+    if t in (least, most) or abs(t) > mu * x[0]:
+        x[0] = abs(t) / mu
+        if mu * x[0] < abs(t):
+            x[0] *= 1.0 + 2.3e-16
 
 
 @kernel()
@@ -88,7 +111,7 @@ def one_contact(A, b, mu, frame, rule, dim, old, x, polish):
     A is read only in the plane; in space the frame stands for it. `polish` as in `dissipate_from`.
     """
     if dim == 2:
-        planar_contact(A, b, mu, rule, x)
+        planar_contact(A, b, mu, rule, old, x)
         return
     kept = (
         frame[0], frame[1], frame[2], frame[3], frame[4], frame[5], frame[6], frame[7], frame[8], frame[9]

@@ -1,7 +1,6 @@
 """Inelastic impacts with friction one contact after the other, each the complementarity problem of that contact
 alone."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import ClassVar
@@ -11,10 +10,10 @@ from numpy.typing import NDArray
 
 from .impact_problem import ImpactProblem
 from .law import checked_count, generator_of
+from .orders import Order, OrderMisfit, checked_order, visits_of
 from .outcome import ImpactOutcome, ImpactStatus, OutcomeSet
-from .reflection_kernels import TOO_MANY
+from .reflection_kernels import RANDOM, TOO_MANY
 from .sequential_lcp_kernels import NO_SOLUTION, RECORD_FULL, RESOLVED, resolve_in_turn
-from .sequential_reflection import checked_order, visits_of
 from .tolerances import DISTINCT
 
 Array = NDArray[np.float64]
@@ -37,9 +36,7 @@ class SequentialLCP:
     Parameters
     ----------
     order : which approaching contact is next
-        "most_approaching" (least u_n/√W_nn, ties to the lowest index), "least_approaching", "cyclic"
-        (contacts in turn), "random" (drawn from ``rng``), or a sequence of contact indices, visited in turn
-        and over again, which must name every contact.
+        A word, contact indices, names of bodies, or a function of the problem: see `Order`.
     cone_edges : at least 3
         Edges of the friction pyramid of a spatial contact, see `AnitescuPotra`.
     max_impacts : at least 1
@@ -48,7 +45,7 @@ class SequentialLCP:
     Source: the baseline called sequential in Halm & Posa, section 2.2.2.
     """
 
-    order: str | Sequence[int] = "most_approaching"
+    order: Order = "most_approaching"
     cone_edges: int = 8
     max_impacts: int = 100_000
 
@@ -68,8 +65,11 @@ class SequentialLCP:
         """
         inertia, before, friction, _ = problem.kernel_arrays()
         dim, limit = problem.dim, self.max_impacts
-        kind, visits = visits_of(self.order, problem.contact_count)
-        seed = int(generator_of(rng).integers(1, 2**31 - 1)) if self.order == "random" else 1
+        try:
+            kind, visits = visits_of(self.order, problem)
+        except OrderMisfit as misfit:
+            return misfit.outcome(problem)
+        seed = int(generator_of(rng).integers(1, 2**31 - 1)) if kind == RANDOM else 1
         cursor = np.array([0, seed % 2147483646 + 1])
         velocity, impulse = before.copy(), np.zeros(before.size)
         record, made, ended = np.empty((min(_FIRST_ROOM, limit), 1 + dim)), 0, RECORD_FULL

@@ -1,7 +1,6 @@
 """Frictionless impacts one contact after the other, as reflections in the kinetic metric."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -13,17 +12,11 @@ from . import outcome_kernels, reflection_kernels
 from .impact_problem import ImpactProblem
 from .law import checked_count, generator_of
 from .lcp import LcpStatus, solve_lcp
+from .orders import Order, OrderMisfit, checked_order, visits_of
 from .outcome import ImpactOutcome, ImpactStatus, OutcomeSet
 from .tolerances import APPROACH, ROUNDING
 
 Array = NDArray[np.float64]
-
-ORDERS = {
-    "most_approaching": reflection_kernels.MOST_APPROACHING,
-    "least_approaching": reflection_kernels.LEAST_APPROACHING,
-    "cyclic": reflection_kernels.VISITS,
-    "random": reflection_kernels.RANDOM,
-}
 
 _MOST_CONTACTS = 6  # contacts whose sequences are all looked at
 _MOST_SEQUENCES = 300_000  # six equal balls in reverse order have 292,864
@@ -48,16 +41,15 @@ class SequentialReflection:
     Parameters
     ----------
     order : which approaching contact is next
-        "most_approaching" (least u_n/√W_nn, ties to the lowest index), "least_approaching", "cyclic"
-        (contacts in turn), "random" (drawn from ``rng``), or a sequence of contact indices, visited in turn
-        and over again, which must name every contact.
+        A word, contact indices, names of bodies, or a function of the problem: see `Order`. With names a scene
+        can say, for a whole run, which of two balls is hit first.
     max_reflections : at least 1
         More end as NOT_TERMINATED: contacts that leave no separating motion reflect for ever.
 
     Source: Seghete & Murphey, equations (11) and (16).
     """
 
-    order: str | Sequence[int] = "most_approaching"
+    order: Order = "most_approaching"
     max_reflections: int = 10000
 
     name: ClassVar[str] = "sequential-reflection"
@@ -84,8 +76,12 @@ class SequentialReflection:
         sequence, ended = np.empty(0, dtype=np.int64), reflection_kernels.FEASIBLE
         if plastic.restitution > 0.0:
             sequence = np.empty(self.max_reflections, dtype=np.int64)
-            seed = int(generator_of(rng).integers(1, 2**31 - 1)) if self.order == "random" else 1
-            kind, visits = visits_of(self.order, problem.contact_count)
+            try:
+                kind, visits = visits_of(self.order, problem)
+            except OrderMisfit as misfit:
+                return misfit.outcome(problem)
+            drawn = kind == reflection_kernels.RANDOM
+            seed = int(generator_of(rng).integers(1, 2**31 - 1)) if drawn else 1
             made, ended = reflection_kernels.reflect(
                 normal_inertia,
                 before.copy(),
@@ -106,14 +102,18 @@ class SequentialReflection:
         """The outcome of reflecting contacts in this order, with how `reflection_kernels.reflect` ended."""
         return _outcome(problem, _plastic(problem, *normal_part(problem)), sequence, ended)
 
-    def outcomes(self, problem: ImpactProblem, literal: bool = False) -> OutcomeSet:
-        """The outcomes of all minimal sequences of up to six contacts.
+    def outcomes(self, problem: ImpactProblem, literal: bool = False, *, minimal: bool = True) -> OutcomeSet:
+        """The outcomes of all minimal sequences of up to six contacts, or of all sequences.
 
         All contacts of the problem count, resting ones too. A sequence of reflections is kept when each acts on
         a contact that then approaches, none approaches after the last, and no proper subsequence, contiguous or
         not, is such a sequence itself. There is at least one wherever the contacts leave a separating motion. (A
         subsequence that ends feasible by way of a separating contact is no reason against a sequence here; in
         about one of a thousand problems of three contacts that keeps more.)
+        ``minimal=False`` drops the last demand: then every choice of the next approaching contact counts, as long
+        as one approaches, and the outcome of `resolve` is among them whatever the ``order``. Minimal sequences
+        are fewer, and an order may leave them: "least_approaching" does for a box of 1 by 0.8 that falls on an
+        edge with (0, -1) and spin 0.3, which it reflects three times where two do.
         ``literal`` drops the first demand, as definition 1 of the paper reads: separating contacts are reflected
         too, which pulls. Of more than two contacts that leaves endless sequences to try, so literal ones are
         those of at most 12 reflections at three contacts, and 10, 8, 7 at four, five, six. All others are of at
@@ -130,13 +130,19 @@ class SequentialReflection:
         """
         if not isinstance(literal, bool):
             raise TypeError(f"literal must be True or False, got {literal!r}")
+        if not isinstance(minimal, bool):
+            raise TypeError(f"minimal must be True or False, got {minimal!r}")
+        if literal and not minimal:
+            raise ValueError(
+                "minimal must be True with literal: without both demands there are endless sequences"
+            )
         normal_inertia, before = normal_part(problem)
         plastic = _plastic(problem, normal_inertia, before)
         overall = plastic.restitution
         longest = self.max_reflections
         if literal:
             longest = min(longest, _LONGEST_LITERAL.get(problem.contact_count, longest))
-        labels, impulses = feasible_sequences(problem, longest, separating=literal, minimal=True)
+        labels, impulses = feasible_sequences(problem, longest, separating=literal, minimal=minimal)
         lengths = np.array([len(label) for label in labels], dtype=np.int64)
         if overall < 1.0:
             for k in range(len(impulses)):
@@ -206,34 +212,6 @@ def feasible_sequences(
     visited, bounds = letters.tolist(), ends.tolist()
     labels = (tuple(visited[start:end]) for start, end in pairwise(bounds))
     return tuple(labels), impulses
-
-
-def checked_order(order: str | Sequence[int]) -> str | tuple[int, ...]:
-    """An order of contacts as laws keep it, or an error that names the field."""
-    if isinstance(order, str):
-        if order not in ORDERS:
-            raise ValueError(
-                f"order must be one of {', '.join(ORDERS)} or a sequence of contact indices, got {order!r}"
-            )
-        return order
-    try:
-        visits = tuple(order)
-    except TypeError:
-        raise TypeError(f"order must be a word or a sequence of contact indices, got {order!r}") from None
-    if not all(isinstance(i, int | np.integer) and not isinstance(i, bool) for i in visits):
-        raise TypeError(f"order must hold contact indices, got {order!r}")
-    return tuple(int(i) for i in visits)
-
-
-def visits_of(order: str | Sequence[int], count: int) -> tuple[int, NDArray[np.int64]]:
-    """The kernels' code of an order of `count` contacts, and the visits it makes."""
-    if isinstance(order, str):
-        return ORDERS[order], np.arange(count)
-    if set(order) != set(range(count)):
-        raise ValueError(
-            f"order must name every contact from 0 to {count - 1} and no other, got {list(order)}"
-        )
-    return reflection_kernels.VISITS, np.array(order, dtype=np.int64)
 
 
 def _stages(N: Array, before: Array, sequence: NDArray[np.int64]) -> tuple[Array, list[str]]:

@@ -12,7 +12,7 @@ from ..progress import ProgressBar
 from . import routh_kernels
 from .anitescu_potra import edge_directions
 from .impact_problem import ImpactProblem
-from .law import checked_count, generator_of
+from .law import checked_count, generator_of, power_of_two
 from .outcome import ImpactOutcome, ImpactStatus, OutcomeSet
 from .tolerances import ROUTH_APPROACH, ROUTH_STEP
 
@@ -121,6 +121,7 @@ class SetValuedRouth:
         unknowns = 2 * len(friction) + (len(directions) + 1) * int(np.count_nonzero(friction))
         M, q = np.empty((unknowns, unknowns)), np.empty(unknowns)
         routh_kernels.assemble_step(inertia, friction, directions, M, q)
+        unit = rest.pop()
         stages, kinds = np.empty((self.max_steps, before.size)), np.empty(self.max_steps, dtype=np.int64)
         ended, made, solves, branched = routh_kernels.one_sample(
             inertia, before, friction, restitution, directions, M, q, *rest, 0.0,
@@ -130,7 +131,7 @@ class SetValuedRouth:
         status, message = _STATUS[ended]
         labels = [f"step {k + 1}" if kinds[k] == routh_kernels.STEP else "restitution" for k in range(made)]
         info = {"step": self.step_of(problem), "solves": solves, "branched_steps": branched}
-        return ImpactOutcome.from_stages(problem, stages[:made], labels, status, message, info)
+        return ImpactOutcome.from_stages(problem, unit * stages[:made], labels, status, message, info)
 
     def sample(
         self, problem: ImpactProblem, count: int, seed: int = 0, sampling: str = "uniform"
@@ -174,7 +175,7 @@ class SetValuedRouth:
             raise ValueError(f"sampling must be one of uniform, sobol, got {sampling!r}")
         if not 0.0 <= velocity_noise < np.inf:
             raise ValueError(f"velocity_noise must be at least 0 and finite, got {velocity_noise}")
-        *system, threshold, branches = self._kernel_arguments(problem)
+        *system, threshold, branches, unit = self._kernel_arguments(problem)
         if velocity_noise > 0.0:  # the kernel compares v_n/√W_nn
             threshold = -velocity_noise / float(problem.kinetic_scale.max())
         size = problem.u.size
@@ -193,16 +194,23 @@ class SetValuedRouth:
             impulses, velocities = np.empty((number, size)), np.empty((number, size))
             solves, branched, status = np.empty((3, number), dtype=np.int64)
             routh_kernels.many_samples(
-                *system, threshold, self.max_steps, branches, velocity_noise, seed, first, points,
+                *system, threshold, self.max_steps, branches, velocity_noise * unit, seed, first, points,
                 impulses, velocities, solves, branched, status,
             )  # fmt: skip
             yield OutcomeSet(
-                velocities, impulses, solves, status == routh_kernels.FINISHED, branched_steps=branched
+                velocities / unit,
+                impulses * unit,
+                solves,
+                status == routh_kernels.FINISHED,
+                branched_steps=branched,
             )
 
     def _kernel_arguments(self, problem: ImpactProblem) -> tuple:
-        """What both kernels take of a problem, from W to the way branches are chosen."""
+        """What both kernels take of a problem, from W to the way branches are chosen, with W of about 1, and last
+        the unit of impulses [N s], which divides velocities: a power of two."""
         inertia, before, friction, restitution = problem.kernel_arrays()
+        unit = float(power_of_two(1.0 / problem.kinetic_scale.max()))
+        inertia, before = inertia * unit * unit, before * unit
         if not self.honours_restitution:
             restitution = np.zeros_like(friction)
         diagonal = np.sqrt(np.diag(inertia))
@@ -213,9 +221,10 @@ class SetValuedRouth:
             friction,
             restitution,
             edge_directions(problem.dim, self.cone_edges),
-            problem.kinetic_scale_array,
+            problem.kinetic_scale_array * unit,
             component_scale,
-            self.step_of(problem),
+            self.step_of(problem) / unit,
             -ROUTH_APPROACH * float(np.abs(before / component_scale).max()),
             self._branching(problem),
+            unit,
         )

@@ -1,6 +1,5 @@
 """Impacts at one contact with Coulomb friction and energetic restitution, several contacts one by one."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import ClassVar
@@ -11,8 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 from . import stronge_kernels
 from .impact_problem import ImpactProblem, _per_contact, _real_array
 from .law import checked_count, generator_of
+from .orders import Order, OrderMisfit, checked_order, visits_of
 from .outcome import ImpactOutcome, ImpactStatus
-from .sequential_reflection import checked_order, visits_of
+from .reflection_kernels import RANDOM
 
 Array = NDArray[np.float64]
 
@@ -98,8 +98,7 @@ class StrongeCoulomb:
     Parameters
     ----------
     order : which approaching contact is next
-        "most_approaching" (least u_n/√W_nn, ties to the lowest index), "least_approaching", "cyclic",
-        "random" (drawn from ``rng``), or a sequence of contact indices, visited in turn and over again.
+        A word, contact indices, names of bodies, or a function of the problem: see `Order`.
     max_impacts : at least 1
         More single impacts end as NOT_TERMINATED.
 
@@ -110,7 +109,7 @@ class StrongeCoulomb:
     Source: Jia & Wang; Stronge. The integration is described in stronge_kernels.
     """
 
-    order: str | Sequence[int] = "most_approaching"
+    order: Order = "most_approaching"
     max_impacts: int = 100_000
 
     name: ClassVar[str] = "stronge-coulomb"
@@ -132,8 +131,11 @@ class StrongeCoulomb:
         count, dim = problem.contact_count, problem.dim
         seed, kind, visits, impacts = 1, 0, _FIRST, 1
         if count > 1:
-            seed = int(generator_of(rng).integers(1, 2**31 - 1)) if self.order == "random" else 1
-            kind, visits = visits_of(self.order, count)
+            try:
+                kind, visits = visits_of(self.order, problem)
+            except OrderMisfit as misfit:
+                return misfit.outcome(problem)
+            seed = int(generator_of(rng).integers(1, 2**31 - 1)) if kind == RANDOM else 1
             impacts = self.max_impacts
         record = np.empty((3 * impacts, 7))
         ended, rows, steps = stronge_kernels.resolve_contacts(

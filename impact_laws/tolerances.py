@@ -141,6 +141,11 @@ DISSIPATION_RIDGE = 1e-14
 one of least norm is taken. Larger: the objective moves. Smaller: the impulse along free directions is
 rounding."""
 
+PLANAR_SINGULAR = 1e-14
+"""Tangential stiffness of a planar contact at zero normal velocity, relative, below which it is none, and pull
+[relative to the largest velocity] below which that moves nothing. Larger: stiff contacts slide or stick at will.
+Smaller: rounding decides their impulse."""
+
 DISSIPATION_DEGENERATE = 1e-15
 """Share of the largest velocity component below which the normal velocity counts as zero. It decides between
 separation and an impulse without collision beyond the critical friction. Larger: slow separation counts as
@@ -301,3 +306,15 @@ Larger: looser. Smaller: more sweeps."""
 
 BOUNDS_NARROWINGS = 6
 """Rounds that shrink a closed set after extrapolation. Fewer: looser. More: slower."""
+
+CHECKED_APPROACH = 1e-8
+"""Approach after an impact, of the largest before, above which `check_law` calls it one: that of the contract.
+Larger: laws that leave contacts approaching pass. Smaller: solvers' residuals are called faults."""
+
+CHECKED_CONE = 1e-12
+"""Friction outside its cone, of the largest impulse, above which `check_law` calls it a fault. Larger: wrong cones
+pass. Smaller: rounding is called a fault."""
+
+CHECKED_ENERGY = 1e-12
+"""Growth of energy, of the sum of all terms of the work, above which `check_law` calls it a fault. Larger: laws
+that gain energy pass. Smaller: rounding is called a fault."""

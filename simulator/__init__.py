@@ -3,9 +3,10 @@
 from .branches import BranchedRun, BranchNode
 from .collision.overlaps import Displacement
 from .collision.queries import Distance, TimeOfImpact, contact_manifold, signed_distance, time_of_impact
+from .contact_problem import contact_problem
 from .event import ContactPatch, Event, EventKind
 from .integrator import Integrator
-from .make_unique import UniqueDesign, contact_problem, make_unique
+from .make_unique import UniqueDesign, make_unique
 from .record.trajectory import RunStatus, Trajectory
 from .replay import ReplayError
 from .simulator import Simulator

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..bodies import Scene
 from ..impact_laws import ImpactOutcome, ImpactProblem
 from .state import State
 
@@ -101,6 +102,13 @@ class ContactPatch:
     def joined(cls, parts: list["ContactPatch"]) -> "ContactPatch":
         """The contacts of at least one patch, one after the other."""
         return cls(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(cls)))
+
+
+def contact_names(scene: Scene, bodies: NDArray[np.int64]) -> tuple[tuple[str, ...], ...]:
+    """Names of the two bodies of each contact, of their numbers (nc, 2), -1 for none."""
+    known = scene.bodies
+    pairs = (dict.fromkeys(known[body].name for body in pair if body >= 0) for pair in bodies.tolist())
+    return tuple(tuple(pair) for pair in pairs)
 
 
 class EventSource(Protocol):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..bodies import Scene
 from ..compiled import Part
 from ..impact_laws import (
     ImpactLaw,
@@ -19,14 +20,15 @@ from ..impact_laws import (
     StrongeCoulomb,
 )
 from ..impact_laws.maximum_dissipation import RULES
+from ..impact_laws.orders import ORDERS, Order
 from ..impact_laws.outcome_kernels import APPROACHES
 from ..impact_laws.reflection_kernels import FEASIBLE, IMMOVABLE, TOO_MANY
 from ..impact_laws.sequential_lcp_kernels import INACCURATE, NO_SOLUTION, RESOLVED
-from ..impact_laws.sequential_reflection import ORDERS
 from .articulation import allowed_inverse
 from .engine import law_kernels
 from .engine.strike_kernels import VERDICT
 from .engine.tables_kernels import STAGE
+from .event import contact_names
 from .state import Array
 from .tolerances import LEAST_APPROACH
 from .world import World
@@ -38,13 +40,18 @@ _COMPILED_ORDERS = ("most_approaching", "least_approaching", "cyclic")
 
 def compiled_law(law: ImpactLaw) -> Part | None:
     """The part that resolves events as this law does, None where only Python knows it."""
-    if type(law) is StrongeCoulomb and law.order in _COMPILED_ORDERS:
+    if type(law) is StrongeCoulomb and _is_word(law.order):
         return law_kernels.law_stronge
-    if type(law) is SequentialReflection and law.order in _COMPILED_ORDERS:
+    if type(law) is SequentialReflection and _is_word(law.order):
         return law_kernels.law_reflection
-    if type(law) is SequentialLCP and law.order in _COMPILED_ORDERS:
+    if type(law) is SequentialLCP and _is_word(law.order):
         return law_kernels.law_sequential_lcp
     return law_kernels.law_dissipation if type(law) is MaximumDissipation else None
+
+
+def _is_word(order: Order) -> bool:
+    """Whether the compiled laws know this order."""
+    return isinstance(order, str) and order in _COMPILED_ORDERS
 
 
 def set_parameters(world: World, law: ImpactLaw) -> None:
@@ -61,8 +68,8 @@ def set_parameters(world: World, law: ImpactLaw) -> None:
         header["law_accuracy"] = law.tolerance
 
 
-def problem_of(world: World) -> ImpactProblem:
-    """The problem about which a world asks."""
+def problem_of(world: World, scene: Scene) -> ImpactProblem:
+    """The problem about which a world asks, in this scene."""
     header = world.header
     bodies, count, dim = int(header["m"]), int(header["found_count"]), int(header["dim"])
     ends, rows = world.table("local_ends", count), world.table("local_jacobian", count)
@@ -92,9 +99,11 @@ def problem_of(world: World) -> ImpactProblem:
         jacobian[world.table("numbers", n * n).reshape(n, n).diagonal() == 0.0] = 0.0  # joints bar these
     found = world.found
     friction, restitution = world.contacts["friction"][found], world.contacts["restitution"][found]
+    rows = world.contacts[found]
+    between = contact_names(scene, np.column_stack([rows["first"], rows["second"]]))
     least = LEAST_APPROACH * float(header["speed"])
     return ImpactProblem._of_engine(
-        jacobian, velocity.ravel(), friction, restitution, dim, inverse_mass, least
+        jacobian, velocity.ravel(), friction, restitution, dim, inverse_mass, least, between
     )
 
 

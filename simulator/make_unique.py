@@ -1,6 +1,5 @@
 """Designs whose simultaneous impact has one outcome: contact normals made orthogonal in the kinetic metric."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,59 +10,13 @@ from numpy.typing import ArrayLike
 from ..bodies import Scene, checks
 from ..impact_laws import ImpactProblem
 from ..impact_laws.indeterminacy import contact_angles
-from .collision.pairs import (
-    collision_pairs,
-    contact_jacobian,
-    contact_patch,
-    pair_gap,
-    pair_size,
-    refuse_unknown_distances,
-)
-from .state import Array, Model
-from .tolerances import CONTACT_GAP, OVERLAP
+from .contact_problem import contact_problem
+from .state import Array
 
 _SOLVER_ACCURACY = 1e-15  # relative; the least that the optimiser takes, so that it stops at rounding
 _SOLVER_TRIALS = 100  # of one local search, for each parameter
 _INDEPENDENT = 1e-9  # of the largest singular value; normals below it lie in the span of the others
 _AT_BOUND = 1e-9  # of the width of the bounds
-
-
-def contact_problem(scene: Scene) -> ImpactProblem:
-    """The impact problem of everything that touches in a scene as it stands, with the velocities it has.
-
-    Contacts are those whose gap is within the engine's tolerance, in the order the engine gives them to a law
-    (body pair by body pair). ValueError where nothing touches or bodies overlap.
-    """
-    if not isinstance(scene, Scene):
-        raise TypeError(f"scene: expected a Scene, got {type(scene).__name__}")
-    model = Model.of_scene(scene)
-    refuse_unknown_distances(model)
-    states = model.initial_states()
-    sizes = {pair: pair_size(model, pair) for pair in collision_pairs(model)}
-    gaps = {pair: pair_gap(model, pair, states)[1] for pair in sizes}
-    for (first, second), gap in gaps.items():
-        if gap < -OVERLAP * sizes[first, second]:
-            names = [scene.bodies[body].name for body in sorted((first, second))]
-            raise ValueError(f"scene: bodies {names[0]!r} and {names[1]!r} overlap by {-gap:.6g} m")
-    touching = [pair for pair, gap in gaps.items() if gap <= CONTACT_GAP * sizes[pair]]
-    if not touching:
-        nearest = min(gaps.values(), default=math.inf)
-        raise ValueError(
-            f"scene: expected bodies that touch within {CONTACT_GAP:g} of their size, "
-            f"got a least gap of {nearest:.6g} m"
-        )
-    patch = contact_patch(model, touching, states)
-    jacobian, inverse_mass, velocity, _ = contact_jacobian(model, patch, states)
-    materials = [scene.pair_material(int(a), int(b)) for a, b in patch.bodies]
-    return ImpactProblem.from_generalized(
-        None,
-        jacobian,
-        velocity,
-        friction=[material.friction for material in materials],
-        restitution=[material.restitution for material in materials],
-        dim=3,
-        inverse_mass=inverse_mass,
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +26,9 @@ class UniqueDesign:
     parameters : (n,), the best within the bounds
     problem : the impact problem there
     scene : the scene there; None where the builder gives problems
-    before, after : largest |⟨u_i, u_j⟩| of the unit contact normals in the kinetic metric, at the parameters
-        given and at those found; 0 is orthogonal, 1 parallel
+    before, after : largest distance of an inner product ⟨u_i, u_j⟩ of the unit contact normals in the kinetic
+        metric from its aim, at the parameters given (from 0) and at those found
+    aims : (nc (nc - 1)/2,), what the inner products of all pairs i < j are to be: 0, or another -cos(π/m)
     succeeded : whether ``after`` is within the tolerance
     message : one sentence, with advice where it did not succeed
     trials : how often the builder was called
@@ -85,6 +39,7 @@ class UniqueDesign:
     scene: Scene | None
     before: float
     after: float
+    aims: Array
     succeeded: bool
     message: str
     trials: int
@@ -98,13 +53,15 @@ def make_unique(
     tolerance: float = 1e-9,
     restarts: int = 32,
     seed: int = 0,
+    most_stages: int = 6,
 ) -> UniqueDesign:
-    """Change parameters until all simultaneous contacts are pairwise orthogonal under the kinetic metric.
+    """Change parameters until the simultaneous impact has one outcome in whatever order its contacts are resolved.
 
-    Reflections across orthogonal contacts commute, so the impact then has one outcome in whatever order its
-    contacts are resolved. The sum of squares of all inner products ⟨u_i, u_j⟩ of unit normals is minimised,
-    first from the parameters given, which finds a design nearby, then from random points within the
-    bounds, the nearest first, until one succeeds.
+    It has where all contacts are pairwise orthogonal under the kinetic metric, so that their reflections commute.
+    The sum of squares of all inner products ⟨u_i, u_j⟩ of unit normals is minimised, first from the parameters
+    given, which finds a design nearby, then from random points within the bounds, the nearest first, until one
+    succeeds. Where none does, the same is tried with the other aims that `uniqueness` knows, -cos(π/m), for every
+    pair the one nearest to its inner product where the search begins.
 
     Parameters
     ----------
@@ -114,14 +71,16 @@ def make_unique(
         and the search stays away from it; other errors are the builder's own and are passed on.
     parameters : (n,), where the search starts
     bounds : (n, 2), least and largest value of each parameter, finite
-    tolerance : largest |⟨u_i, u_j⟩| that counts as orthogonal
+    tolerance : largest distance of an inner product from its aim that counts as none
     restarts : further local searches, at least 0
     seed : of the points of restart; equal seeds give equal designs
+    most_stages : the largest m of an aim, at least 2, which asks for orthogonal contacts; an impact of two contacts
+        then has at most as many reflections
 
     Raises ValueError or TypeError that names the field, and ValueError where the parameters given are
     themselves refused.
 
-    Source: Seghete & Murphey, theorem 2 and section VII.
+    Source: Seghete & Murphey, theorems 2 and 3 and section VII.
     """
     from scipy.optimize import least_squares  # takes longer to import than the rest of the room
 
@@ -136,6 +95,8 @@ def make_unique(
     tolerance = checks.number("tolerance", tolerance, above=0.0)
     restarts = _checked_count("restarts", restarts)
     seed = _checked_count("seed", seed)
+    if _checked_count("most_stages", most_stages) < 2:
+        raise ValueError(f"most_stages: expected at least 2, got {most_stages}")
 
     search = _Search(scene_builder, start, low, high)
     begin = (start - low) / (high - low)
@@ -143,20 +104,21 @@ def make_unique(
     if restarts and search.least > tolerance:
         spread = np.random.default_rng(seed).random((restarts, start.size))
         points += list(spread[np.argsort(np.linalg.norm(spread - begin, axis=1), kind="stable")])
-    for point in points:
-        if search.least <= tolerance:
-            break
-        if search.refuses(point):
-            continue
-        least_squares(
-            search.residuals,
-            point,
-            bounds=(0.0, 1.0),
-            ftol=_SOLVER_ACCURACY,
-            xtol=_SOLVER_ACCURACY,
-            gtol=_SOLVER_ACCURACY,
-            max_nfev=_SOLVER_TRIALS * start.size,
-        )
+    for stages in dict.fromkeys((2, int(most_stages))):
+        for point in points:
+            if search.least <= tolerance:
+                break
+            if not search.begins(point, stages):
+                continue
+            least_squares(
+                search.residuals,
+                point,
+                bounds=(0.0, 1.0),
+                ftol=_SOLVER_ACCURACY,
+                xtol=_SOLVER_ACCURACY,
+                gtol=_SOLVER_ACCURACY,
+                max_nfev=_SOLVER_TRIALS * start.size,
+            )
     return search.design(tolerance)
 
 
@@ -178,9 +140,10 @@ class _Search:
                 "a single contact is always unique"
             )
         self._contacts = problem.contact_count
-        self._products = products.size
+        self._aims = np.zeros(products.size)
         self.before = self.least = float(np.abs(products).max())
-        self._best = start
+        self._best, self._best_aims = start, self._aims
+        self._orthogonal = start  # the best that was nearest to orthogonal
 
     def _built(self, parameters: Array) -> tuple[ImpactProblem, Scene | None]:
         built = self._builder(parameters.copy())
@@ -207,33 +170,48 @@ class _Search:
             self._refused += 1
             self._reason = f"it has {problem.contact_count} contacts instead of {self._contacts}"
             return None
-        largest = float(np.abs(products).max())
-        if largest < self.least:
-            self.least, self._best = largest, parameters
+        largest = float(np.abs(products - self._aims).max())
+        if largest < self.least and (not self._aims.any() or _finite_group(self._aims, self._contacts)):
+            self.least, self._best, self._best_aims = largest, parameters, self._aims
+            if not self._aims.any():
+                self._orthogonal = parameters
         return products
 
-    def refuses(self, scaled: Array) -> bool:
-        """Whether no local search can start here."""
-        return self._tried(scaled) is None
+    def begins(self, scaled: Array, stages: int) -> bool:
+        """Whether a local search can start here; if so its aims are set, -cos(π/m) with m up to `stages`."""
+        self._aims = np.zeros(self._aims.size)
+        products = self._tried(scaled)
+        if products is None:
+            return False
+        aims = -np.cos(np.pi / np.arange(3, stages + 1))
+        aims = np.concatenate([[0.0], aims])
+        self._aims = aims[np.argmin(np.abs(products[:, None] - aims), axis=1)]
+        return stages == 2 or (bool(self._aims.any()) and _finite_group(self._aims, self._contacts))
 
     def residuals(self, scaled: Array) -> Array:
-        """Inner products (pairs,); where refused, those of parallel contacts, the worst there are."""
+        """Inner products (pairs,) less their aims; where refused, 1, the worst there is of orthogonal contacts."""
         products = self._tried(scaled)
-        return np.ones(self._products) if products is None else products
+        return np.ones(self._aims.size) if products is None else products - self._aims
 
     def design(self, tolerance: float) -> UniqueDesign:
-        """The best trial, built once more."""
+        """The best trial, built once more; of a search without success that nearest to orthogonal."""
         self._trials += 1
+        if self.least > tolerance:
+            self._best, self._best_aims = self._orthogonal, np.zeros(self._aims.size)
         problem, scene = self._built(self._best)
         products = _inner_products(problem)
-        after = float(np.abs(products).max())
+        aims = self._best_aims
+        after = float(np.abs(products - aims).max())
         succeeded = after <= tolerance
-        message = (
-            f"all {self._contacts} contacts are orthogonal within {after:.3g}"
-            if succeeded
-            else self._advice(problem, products)
+        if not succeeded:
+            message = self._advice(problem, products)
+        elif aims.any():
+            message = f"all inner products of {self._contacts} contacts are -cos(π/m) within {after:.3g}"
+        else:
+            message = f"all {self._contacts} contacts are orthogonal within {after:.3g}"
+        return UniqueDesign(
+            self._best, problem, scene, self.before, after, aims, succeeded, message, self._trials
         )
-        return UniqueDesign(self._best, problem, scene, self.before, after, succeeded, message, self._trials)
 
     def _advice(self, problem: ImpactProblem, products: Array) -> str:
         """Why no trial was good enough, as far as the best of them tells."""
@@ -265,6 +243,14 @@ class _Search:
                 f"{self._refused} of {self._trials} trials were refused, the last because {self._reason}"
             )
         return "; ".join(parts)
+
+
+def _finite_group(aims: Array, contacts: int) -> bool:
+    """Whether reflections across normals with these inner products generate a finite group: their Gram matrix is
+    positive definite."""
+    gram = np.eye(contacts)
+    gram[np.triu_indices(contacts, 1)] = aims
+    return bool(np.linalg.eigvalsh(gram, UPLO="U")[0] > _INDEPENDENT)
 
 
 def _inner_products(problem: ImpactProblem) -> Array:

@@ -363,7 +363,7 @@ class Simulator:
         with interrupts_wait():
             why = loop.ASK_LAW if header["asked"] else int(loop.advance(world.address))
             while why == loop.ASK_LAW:
-                text = answer(world, self._resolve(problem_of(world)))
+                text = answer(world, self._resolve(problem_of(world, self.model.scene)))
                 why = int(loop.advance(world.address))
                 if header["text"] == 0:  # the event has been noted
                     self.trajectory.log.add("texts", np.frombuffer(text, dtype="u1"))

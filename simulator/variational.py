@@ -492,6 +492,7 @@ class VariationalIntegrator:
         plastic = bool(
             since < self.smallest_interval * self.step_size and law.honours_restitution and restitution.any()
         )
+        names = tuple(equations.gap_names[k] for k in contacts)
         problem = ImpactProblem.from_generalized(
             None,
             jacobian,
@@ -500,9 +501,9 @@ class VariationalIntegrator:
             restitution=0.0 if plastic else restitution,
             dim=equations.dim,
             inverse_mass=equations.inverse_mass(node.position),
+            contact_names=[(name,) for name in names],
         )
         outcome = law.resolve(problem, self._rng)
-        names = tuple(equations.gap_names[k] for k in contacts)
         note = (
             f"taken as plastic: it follows the last impact there by {since:.3g} s, "
             f"within {self.smallest_interval:g} steps of {self.step_size:g} s"

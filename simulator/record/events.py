@@ -12,7 +12,7 @@ from ...bodies import FileFormatError
 from ...impact_laws import ImpactOutcome, ImpactProblem
 from ..collision.pairs import contact_jacobian, moving_bodies
 from ..engine.log_kernels import ACCUMULATES, IMPACT, IN_CONTACT, SHOCK
-from ..event import ContactPatch, Event, EventKind
+from ..event import ContactPatch, Event, EventKind, contact_names
 from ..laws import outcome_of_record, outcome_of_text
 from ..state import State
 from .log import Log
@@ -130,6 +130,7 @@ def _problem(trajectory: "Trajectory", number: int, contacts: NDArray[Any]) -> I
         restitution=contacts["restitution"],
         dim=dim,
         inverse_mass=inverse_mass,
+        contact_names=contact_names(model.scene, patch.bodies),
     )
 
 

@@ -8,10 +8,14 @@ from ...impact_laws import ImpactLaw, law_by_name, law_names
 
 
 def law_description(law: ImpactLaw) -> str:
-    """JSON of the parameters of one of carom's laws; an empty text for another law."""
+    """JSON of the parameters of one of carom's laws; an empty text for another law, or one with a user's
+    function."""
     if law.name not in law_names() or type(law_by_name(law.name)) is not type(law) or not is_dataclass(law):
         return ""
-    return json.dumps({field.name: getattr(law, field.name) for field in fields(law)}, default=_plain)
+    parameters = {field.name: getattr(law, field.name) for field in fields(law)}
+    if any(callable(value) for value in parameters.values()):
+        return ""
+    return json.dumps(parameters, default=_plain)
 
 
 def described_law(name: str, description: str) -> ImpactLaw | None:

@@ -112,7 +112,7 @@ def test_scenes_without_a_problem_are_refused():
     alone.add(carom.Body(carom.Sphere(1.0), mass=1.0, position=(2.5, 0.0, 0.0)))
     with pytest.raises(ValueError, match=r"got a least gap of 0\.5 m"):
         contact_problem(alone)
-    with pytest.raises(TypeError, match="scene: expected a Scene, got int"):
+    with pytest.raises(TypeError, match="first: expected a Scene or a Body, got int"):
         contact_problem(3)
 
 
@@ -230,6 +230,56 @@ def test_restart_finds_what_the_start_cannot():
     design = make_unique(hilly, [0.3], [(0.0, 3.0)])
     assert design.succeeded
     assert 1.0 < design.parameters[0] < 3.0
+
+
+def test_other_angles_with_one_outcome_are_found_where_right_ones_cannot_be():
+    """A light ball between two heavy ones: ⟨u, v⟩ = cos θ/(1 + m_c/m) is never 0 here, but -1/2 at one angle."""
+
+    def light(parameters):
+        return billiards([float(parameters[0]), 5.0, 5.0])
+
+    start = 2.1
+    before = uniqueness(contact_problem(light([start])))
+    assert not before.unique
+    design = make_unique(light, [start], [(2.0, 2.4)])
+    assert design.succeeded, design.message
+    assert_allclose(design.aims, [-0.5], atol=1e-15)
+    assert_allclose(math.cos(design.parameters[0]), -0.6, atol=1e-8)
+    assert "-cos(π/m)" in design.message
+    assert uniqueness(design.problem, 1e-8).theorem == 3
+    assert indeterminacy(design.problem) < 1e-7
+    assert not make_unique(light, [start], [(2.0, 2.4)], most_stages=2, restarts=2).succeeded
+
+
+@pytest.mark.parametrize(("first", "aims"), [(-0.52, [-0.5, 0.0, -0.5]), (-0.69, [-(0.5**0.5), 0.0, -0.5])])
+def test_aims_of_three_contacts_make_a_finite_group(first, aims):
+    """Chains of normals: A3 with -1/2 twice, B3 with -1/√2 and -1/2."""
+
+    def chain(parameters):
+        gram = np.eye(3)
+        gram[0, 1] = gram[1, 0] = parameters[0]
+        gram[1, 2] = gram[2, 1] = parameters[1]
+        W = np.kron(gram, np.diag([1.0, 0.0, 0.0])) + np.kron(np.eye(3), np.diag([0.0, 1.0, 1.0]))
+        return ImpactProblem(W, [-1.0, 0.0, 0.0] * 3, restitution=1.0)
+
+    design = make_unique(chain, [first, -0.48], [(-0.9, -0.3)] * 2)
+    assert design.succeeded, design.message
+    assert_allclose(design.aims, aims, atol=1e-15)
+    assert uniqueness(design.problem, 1e-8).unique
+    assert len({tuple(row) for row in SequentialReflection().outcomes(design.problem).velocity.round(6)}) == 1
+
+
+def test_aims_that_make_no_finite_group_are_not_taken():
+    """Three normals with -1/2 between all of them are dependent, and reflections across them never end."""
+
+    def triangle(parameters):
+        gram = np.full((3, 3), float(parameters[0]))
+        np.fill_diagonal(gram, 1.0)
+        return ImpactProblem(np.kron(gram, np.diag([1.0, 0.0, 0.0])), [-1.0, 0.0, 0.0] * 3, restitution=1.0)
+
+    design = make_unique(triangle, [-0.45], [(-0.49, -0.4)], restarts=4)
+    assert not design.succeeded
+    assert design.parameters[0] == pytest.approx(-0.4)
 
 
 # -- what cannot be made unique ------------------------------------------------------------------------------

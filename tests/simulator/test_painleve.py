@@ -75,3 +75,21 @@ def test_a_law_without_such_an_impulse_says_so():
     np.testing.assert_allclose(after.velocity[1], [-1.0 + tangent, 0.0, normal], atol=1e-4)
     energy = [simulator.model.energy(trajectory.sample(time)) for time in np.linspace(0.0, 0.01, 50)]
     assert np.diff(energy).max() <= 1e-12 * energy[0]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_planar_rod_is_no_other_than_one_in_space(seed):
+    random = np.random.default_rng(seed)
+    angle, share = math.radians(random.uniform(10.0, 80.0)), random.uniform(0.3, 3.0)
+    runs = []
+    for planar in (False, True):
+        scene = rod_scene(angle, share * critical_friction(angle))
+        if planar:
+            scene.planar()
+        runs.append(carom.Simulator(scene, carom.MaximumDissipation()).run(0.3))
+    space, plane = runs
+    assert space.status.value == plane.status.value == "reached_end", plane.message
+    assert [event.kind for event in space.events] == [event.kind for event in plane.events]
+    for time in np.linspace(0.0, 0.3, 16):
+        np.testing.assert_allclose(plane.sample(time).position, space.sample(time).position, atol=1e-12)
+        np.testing.assert_allclose(plane.sample(time).velocity, space.sample(time).velocity, atol=1e-11)

@@ -1,0 +1,18 @@
+"""The code in docs/laws.md runs, in order, and prints what it should."""
+
+import re
+from pathlib import Path
+
+TEXT = (Path(__file__).parents[2] / "docs" / "laws.md").read_text(encoding="utf-8")
+
+
+def test_code_of_the_page_runs(capsys):
+    blocks = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+    assert len(blocks) == TEXT.count("```python") >= 2
+    names = {}
+    for block in blocks:
+        exec(block, names)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("stronge-coulomb resolved")
+    assert lines[1].startswith("maximum-dissipation resolved [0. 0. 0. ")
+    assert names["law"].order == (("cue", "red"), ("cue", "blue"), ("cushion",))
