@@ -5,7 +5,9 @@ dγ/dI_z = -μ B γ/|γ| + d, which is singular where slip vanishes. In the slip
 becomes γ' = -μ B γ + d |γ|: homogeneous of degree one and analytic while γ ≠ 0. Its Taylor series needs
 one recurrence that is not linear, ρ² = γ·γ for ρ = |γ|; impulse and normal velocity follow term by term, work
 from one product. Steps of order ORDER from a unit slip keep their relative accuracy however small slip
-becomes; the last approach to a stop is summed in closed form about its invariant direction.
+becomes; the last approach to a stop is summed in closed form about its invariant direction. Where B is a multiple
+of the identity and d is zero, as of every sphere on another or on something fixed, slip never turns, and the whole
+impact is in closed form.
 """
 
 import numba
@@ -14,6 +16,7 @@ import numpy as np
 from ..compiled import kernel
 from .reflection_kernels import IMMOVABLE, TOO_MANY, next_contact
 from .tolerances import (
+    STRONGE_ISOTROPIC,
     STRONGE_JAMMED,
     STRONGE_NO_SLIP,
     STRONGE_SINGULAR,
@@ -250,8 +253,16 @@ def stronge_impact(W, u, mu, e, T, stages, codes):
     straight = False
     qx = qy = 0.0
     reach = np.inf  # normal impulse until straight slip stops
+    never_turns = max(abs(b11 - b22), 2.0 * abs(b12)) <= STRONGE_ISOTROPIC * (b11 + b22) and max(
+        abs(d1), abs(d2)
+    ) <= STRONGE_ISOTROPIC * (wn + b11 + b22)
     while slipping:  # left by a stop of slip; an end of restitution returns
         rho = np.sqrt(x * x + y * y)
+        if never_turns:
+            straight = True
+            qx, qy = -mu * x / rho, -mu * y / rho
+            reach = 2.0 * rho / (mu * (b11 + b22)) if b11 + b22 > 0.0 else np.inf
+            break
         found, c, s, f, h1 = attracting_ray(x, y, b11, b12, b22, d1, d2, mu)
         if found and f < 0.0:
             tx, ty, tz, squares, error = whole_stop(x, y, c, s, f, h1, b11, b12, b22, d1, d2, mu)
@@ -274,6 +285,8 @@ def stronge_impact(W, u, mu, e, T, stages, codes):
         noise = 2e-15 * mu * (b11 + b22) / abs(h1) if h1 < 0.0 else 0.0
         if found and abs(c * y - s * x) <= max(STRONGE_STRAIGHT, noise) * rho:
             straight = True
+            c, s = x / rho, y / rho  # of a ray that attracts weakly rounding may have found another one
+            f = c * (d1 - mu * (b11 * c + b12 * s)) + s * (d2 - mu * (b12 * c + b22 * s))
             qx, qy = -mu * c, -mu * s
             reach = rho / -f if f < 0.0 else np.inf
             break

@@ -109,6 +109,11 @@ Smaller: rounding decides the direction of sticking."""
 STRONGE_STEPS = 1000
 """Steps of one impact before the law gives up with a status. A usual impact takes ten."""
 
+STRONGE_ISOTROPIC = 1e-14
+"""Difference of the tangential mobilities of a contact, and coupling to its normal, relative, up to which slip
+never turns. Larger: slip that turns slowly is taken as straight. Smaller: spheres whose W is rounded take the
+long way."""
+
 STRONGE_JAMMED = 1e-12
 """Share of the approach velocity that counts as none left where a contact without normal mobility has
 stopped. Larger: slow remains are dropped. Smaller: rounding of a stop reads as endless approach."""
