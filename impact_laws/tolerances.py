@@ -74,6 +74,10 @@ ENERGY_GAIN = 1e-9
 """Energy gain, as a fraction of |p·u| + ½ p·Wp, above which an outcome is called energy_gained instead of
 resolved."""
 
+LCP_SEMIDEFINITE = 1e-12
+"""Negative eigenvalue of M + Mᵀ, of the largest, that is rounding: a ray then proves that there is no solution.
+Larger: solutions of matrices that are indefinite are not looked for. Smaller: they are looked for in vain."""
+
 ENUMERATION_UNKNOWNS = 16
 """Most unknowns for which complementary bases are enumerated: 2**16 bases take about 0.1 s, each more doubles
 it."""

@@ -34,6 +34,8 @@ def test_general_matrices_agree_with_enumeration(problem):
         assert min(np.abs(z - answer.z).max() for z in solutions) < 1e-8 * (1 + answer.z.max())
     else:
         assert answer.status is LcpStatus.RAY
+        assert len(solutions) == 0
+        assert answer.message or len(q) == 1
 
 
 @settings(derandomize=True, max_examples=200, deadline=None)
@@ -198,3 +200,46 @@ def test_one_unknown_in_closed_form(m, q, z):
 @pytest.mark.parametrize("m", [0.0, -1.0])
 def test_one_unknown_without_a_solution_is_a_ray(m):
     assert solve_lcp([[m]], [-1.0]).status is LcpStatus.RAY
+
+
+def bimatrix(rows, columns):
+    """The problem of a game of two with these costs, all above 0 (Cottle, Pang & Stone, section 1.2)."""
+    rows, columns = np.asarray(rows, dtype=float), np.asarray(columns, dtype=float)
+    m, n = rows.shape
+    M = np.block([[np.zeros((m, m)), rows], [columns.T, np.zeros((n, n))]])
+    return M, -np.ones(m + n)
+
+
+def test_a_game_of_three_equilibria_is_solved():
+    """Payoffs (3, 2), (1, 1), (0, 0), (2, 3): two pure equilibria and a mixed one. Lemke's method ends on a ray."""
+    payoffs = np.array([[3, 1], [0, 2]]), np.array([[2, 1], [0, 3]])
+    M, q = bimatrix(4 - payoffs[0], 4 - payoffs[1])
+    assert len(enumerate_lcp_solutions(M, q)) == 3
+    answer = solve_lcp(M, q)
+    assert answer.solved
+    assert np.abs(np.minimum(answer.z, answer.w)).max() <= 1e-12
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_games_are_solved(seed):
+    rng = np.random.default_rng(seed)
+    m, n = rng.integers(2, 7, size=2)
+    M, q = bimatrix(rng.uniform(0.1, 5.0, size=(m, n)), rng.uniform(0.1, 5.0, size=(m, n)))
+    answer = solve_lcp(M, q)
+    assert answer.solved, answer.message
+    assert np.abs(np.minimum(answer.z, answer.w)).max() <= 1e-9
+
+
+def test_a_ray_says_what_it_means():
+    proven = solve_lcp([[1.0, -1.0], [-1.0, 1.0]], [-1.0, -1.0])
+    assert proven.status is LcpStatus.RAY
+    assert "positive semi-definite, where a ray proves that" in proven.message
+    searched = solve_lcp([[0.0, 1.0], [-1.0, -2.0]], [-1.0, -1.0])
+    assert searched.status is LcpStatus.RAY
+    assert "all complementary bases that are regular were tried" in searched.message
+    large = np.eye(18)
+    large[0, 0] = large[1, 1] = -1.0
+    unknown = solve_lcp(large, -np.ones(18))
+    assert unknown.status is LcpStatus.RAY
+    assert "a ray does not prove" in unknown.message
+    assert solve_lcp([[2.0, 0.0], [0.0, 1.0]], [-1.0, -1.0]).message == ""
