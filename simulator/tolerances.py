@@ -156,6 +156,10 @@ IMPLICIT_FORCES = 1e-9
 IMPLICIT_OVERLAP = 2e-10
 """[of the length of the scene] Overlap within an implicit step for which it is made again, shorter."""
 
+IMPLICIT_GAIN = 1e-8
+"""[of mass times the square of the scene's speed] By how much energy may be higher within an implicit step than at
+its ends. Larger: an impact within the step keeps it. Smaller: more steps."""
+
 RIM_OVERLAP = 5e-11
 """[of the length of the scene] Overlap of a rim at the end of an implicit step for which it is made again, with a
 point of the end there."""

@@ -104,3 +104,20 @@ def leaning_rim(world, island):
             return row
         row = contacts(world)[row].fellow
     return -1
+
+
+@kernel()
+def begin_together(world, island):
+    """Tell whether an island that begins goes on by implicit steps, as some of its bodies did or as `tell_stiff`
+    has it. Where a rim is on a face its pairs want another look first, unless all its bodies went on so when they
+    were looked at: as a rim of its own, all but flat, the end would be pushed by where its lowest point runs."""
+    e = islands(world)[island]
+    if leaning_rim(world, island) >= 0:
+        body = e.body
+        while body >= 0 and motions(world)[body].implicit > 0:
+            body = motions(world)[body].fellow
+        if body >= 0:
+            if e.implicit > 0:
+                e.implicit, e.short = 0, max(e.short, MOST_SHORT)
+            return
+    tell_stiff(world, island)

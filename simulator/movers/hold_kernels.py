@@ -8,12 +8,11 @@ from ..engine.contacts_kernels import way_of_step
 from ..engine.flight_kernels import begin, bring
 from ..engine.gather_kernels import drop_with
 from ..engine.islands_kernels import (
+    begin_together,
     counted_short,
     give_back_island,
-    leaning_rim,
     new_island,
     root_of,
-    tell_stiff,
 )
 from ..engine.log_kernels import log_jump, log_work
 from ..engine.tables_kernels import (
@@ -275,8 +274,7 @@ def start_island(world, root):
         e.short, e.implicit = max(e.short, m.short), max(e.implicit, m.implicit)
         body = m.fellow
     e.micro_step = micro
-    if e.implicit > 0 or leaning_rim(world, island) < 0:  # which wants another look first
-        tell_stiff(world, island)
+    begin_together(world, island)
     closing = False
     row = e.contact
     while row >= 0:

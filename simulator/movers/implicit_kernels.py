@@ -21,6 +21,7 @@ from ..engine.contacts_kernels import FACE, POINT
 from ..engine.pairs_kernels import ROUND, ROUND_MESH, kind_of, size_of
 from ..engine.shapes_kernels import shape_of
 from ..engine.tables_kernels import (
+    CHANNELS,
     CLOSING,
     DEGREE,
     FRICTION,
@@ -56,6 +57,7 @@ from ..tolerances import (
     FORCES_FOUND,
     IMPLICIT_ERROR,
     IMPLICIT_FORCES,
+    IMPLICIT_GAIN,
     IMPLICIT_OVERLAP,
     MODE_RATE,
     NEAR_WAY,
@@ -65,7 +67,7 @@ from ..tolerances import (
 from .features_kernels import room_on_face
 from .force_kernels import contact_rates, solve_forces
 from .modes_kernels import bring_back, fastest, keep_closed, largest_force, note_levels, pull_of, within_touch
-from .pieces_kernels import cubic_piece, kinetic_energy, on_step, piece_work, steady_piece
+from .pieces_kernels import cubic_piece, kinetic_energy, on_step, piece_work, scale_of_energy, steady_piece
 from .sweeps_kernels import SWEEPS, sweep_forces
 from .system_kernels import free_accelerations, note_places, place, problem, read_forces, write_forces
 
@@ -335,7 +337,7 @@ def make_implicit_step(world, longest, C, work):
         kept[c], level[c] = mode[c], o.level
         for i in range(3):
             points[c, i] = o.geometry[i]
-    h, follows = max(land_within(world, longest), w.longest_micro_step), 0
+    h, follows, once = max(land_within(world, longest), w.longest_micro_step), 0, False
     for _ in range(_ATTEMPTS):
         least = h <= w.longest_micro_step
         pull = step_both_ways(world, y, h, C, whole, end, first, half, last, mean, joint)
@@ -350,7 +352,11 @@ def make_implicit_step(world, longest, C, work):
         if error > 1.0 and not least:
             h = max(h * share, w.longest_micro_step)
             continue
-        beyond(world, whole, end, first, half, last)
+        if once:  # its velocities change evenly, so that energy, which is convex in them, has no bump within
+            pull = step_once(world, y, h, 2.0 * h, last, C, end)
+            note_forces(world, mean, joint)
+        else:
+            beyond(world, whole, end, first, half, last)
         place(world, end)
         if follows < _FOLLOWS and follow_rims(world, end):
             follows += 1
@@ -371,12 +377,41 @@ def make_implicit_step(world, longest, C, work):
         if slow_down(world, end, work):
             cubic_piece(world, y, end, h, C)
             piece_work(world, h, C, work)
-        if least or deepest_on(world, C, h, whole) <= IMPLICIT_OVERLAP * w.length:
+        bumps = not once and bump(world, work) > IMPLICIT_GAIN * scale_of_energy(world)
+        if not bumps and (least or deepest_on(world, C, h, whole) <= IMPLICIT_OVERLAP * w.length):
             return h, h * share, calm
         put_back(world, kept, level, points)
+        once = bumps and least
         h, follows = max(0.5 * h, w.longest_micro_step), 0
     put_back(world, kept, level, points)
     return 0.0, longest, False
+
+
+@kernel()
+def note_forces(world, mean, joint):
+    """Note local forces of contacts (nc, 3) and joints (nj,)."""
+    for c in range(header(world).nc):
+        for e in range(3):
+            mean[c, e] = local_force(world)[c, e]
+    for c in range(header(world).nj):
+        joint[c] = joint_force(world)[c]
+
+
+@kernel()
+def bump(world, work):
+    """By how much energy is higher within a piece with this work (CHANNELS, DEGREE) than at the higher of its ends
+    [J]: looked at at eighths."""
+    highest, at = 0.0, 0.0
+    for look in range(1, 9):
+        x = look / 8.0
+        at = 0.0
+        for n in range(CHANNELS):
+            done = 0.0
+            for p in range(DEGREE - 1, -1, -1):
+                done = done * x + work[n, p]
+            at += done
+        highest = max(highest, at)
+    return highest - max(at, 0.0)
 
 
 @kernel()

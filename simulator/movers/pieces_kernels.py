@@ -151,12 +151,19 @@ def piece_work(world, span, C, work):
 @kernel()
 def gains(world, work):
     """Whether bodies gain energy to speak of over a micro-step with this work (CHANNELS, DEGREE)."""
-    w, gained, scale = header(world), 0.0, 0.0
+    gained = 0.0
     for p in range(DEGREE):
         gained += work[CLOSING, p]
+    return gained > MICRO_GAIN * scale_of_energy(world)
+
+
+@kernel()
+def scale_of_energy(world):
+    """Mass of the bodies shown times the square of the scene's speed [J]."""
+    w, scale = header(world), 0.0
     for k in range(w.m):
         scale += bodies(world)[local_bodies(world)[k]].mass * w.speed * w.speed
-    return gained > MICRO_GAIN * scale
+    return scale
 
 
 @kernel()
