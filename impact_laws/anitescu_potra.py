@@ -1,4 +1,4 @@
-"""Simultaneous inelastic impact with friction as one linear complementarity problem."""
+"""Simultaneous impact with friction as one linear complementarity problem."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -11,9 +11,10 @@ from . import lcp_kernels
 from .impact_problem import ImpactProblem
 from .law import checked_count, power_of_two
 from .lcp import _STATUS, LcpStatus, enumerate_lcp_solutions
+from .newton_restitution import rebound, with_largest_share
 from .outcome import ImpactOutcome, ImpactStatus, OutcomeSet
 from .sequential_lcp_kernels import pyramid
-from .tolerances import DISTINCT, ENUMERATION_UNKNOWNS, LCP_RESIDUAL
+from .tolerances import DISTINCT, ENERGY_GAIN, ENUMERATION_UNKNOWNS, LCP_RESIDUAL
 
 Array = NDArray[np.float64]
 
@@ -22,15 +23,16 @@ _AT_ONCE, _JOINING = 12, 4
 
 @dataclass(frozen=True)
 class AnitescuPotra:
-    """All contacts at once, perfectly inelastic, friction over a pyramid inside the cone.
+    """All contacts at once, friction over a pyramid inside the cone.
 
     Solves, with λ normal impulses, β impulses along the ``cone_edges`` directions of a contact, σ slip
     bounds,
 
-        0 <= λ ⟂ v_n⁺ >= 0,   0 <= β ⟂ D v⁺ + E σ >= 0,   0 <= σ ⟂ μ λ - Eᵀ β >= 0.
+        0 <= λ ⟂ v_n⁺ - b >= 0,   0 <= β ⟂ D v⁺ + E σ >= 0,   0 <= σ ⟂ μ λ - Eᵀ β >= 0.
 
-    Every problem whose contacts can move has a solution, sometimes several; `resolve` returns the one that
-    Lemke's method meets, `outcomes` all. Restitution is ignored.
+    and b = e times the approach of a contact (Newton's restitution), or the largest share of it with which energy
+    is not gained (`newton_restitution`). Every problem whose contacts can move has a solution without restitution,
+    sometimes several; `resolve` returns the one that Lemke's method meets, `outcomes` all.
 
     Parameters
     ----------
@@ -45,21 +47,26 @@ class AnitescuPotra:
 
     name: ClassVar[str] = "anitescu-potra"
     honours_friction: ClassVar[bool] = True
-    honours_restitution: ClassVar[bool] = False
+    honours_restitution: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         checked_count("cone_edges", self.cone_edges, 3)
 
     def resolve(self, problem: ImpactProblem, rng: np.random.Generator | None = None) -> ImpactOutcome:
-        """The outcome Lemke's method finds; ``rng`` is not used. ``info`` holds pivots, restarts, residual
-        and the number of contacts solved for.
+        """The outcome Lemke's method finds; ``rng`` is not used. ``info`` holds pivots, restarts, residual,
+        the number of contacts solved for, and restitution_share where it is below 1.
 
         Of more than a dozen contacts those join, a few at a time, that would still approach: a solution in
         which the others keep apart without impulse solves the whole problem.
         """
-        inertia, velocity, friction, _ = problem.kernel_arrays()
+        return with_largest_share(problem, lambda normal: self._solved(problem, normal))
+
+    def _solved(self, problem: ImpactProblem, normal: Array) -> ImpactOutcome:
+        """The outcome that leaves normal velocities (nc,) of at least `normal`."""
+        inertia, _, friction, _ = problem.kernel_arrays()
         count, dim = problem.contact_count, problem.dim
-        W, u, unit = _scaled(problem)
+        velocity = _asked_for(problem, normal)
+        W, u, unit = _scaled(problem, velocity)
         impulse = np.zeros(velocity.size)
         chosen = np.ones(count, dtype=np.bool_)
         if count > _AT_ONCE:
@@ -105,7 +112,8 @@ class AnitescuPotra:
 
         For problems of up to 16 unknowns (contacts, plus cone edges and one for every contact with friction):
         four planar contacts or one spatial contact. Sorted by velocity; ``labels`` are the pressed contacts.
-        Impulses that give the same velocity count as one; of those, the first basis found is kept.
+        Impulses that give the same velocity count as one; of those, the first basis found is kept. Restitution
+        counts with the share that it has in `resolve`; solutions that gain energy with it are left out.
         """
         inertia, velocity, friction, _ = problem.kernel_arrays()
         size = self._unknowns(friction, problem.dim)
@@ -114,7 +122,8 @@ class AnitescuPotra:
                 f"outcomes enumerates at most {ENUMERATION_UNKNOWNS} unknowns, this problem has {size}: "
                 "use fewer contacts or cone edges, or resolve for one outcome"
             )
-        W, u, unit = _scaled(problem)
+        share = self.resolve(problem).info.get("restitution_share", 1.0)
+        W, u, unit = _scaled(problem, _asked_for(problem, share * rebound(problem)))
         directions, M, q = self._complementarity_problem(W, u, friction, problem.dim)
         impulses: list[Array] = []
         velocities: list[Array] = []
@@ -123,6 +132,9 @@ class AnitescuPotra:
             lcp_kernels.impulse_in_cones(z, friction, directions, impulse)
             impulse *= unit
             after = velocity + inertia @ impulse
+            given, stored = impulse @ velocity, 0.5 * impulse @ inertia @ impulse
+            if given + stored > ENERGY_GAIN * (abs(given) + stored):
+                continue
             largest = max(float(np.abs(velocity).max()), float(np.abs(after).max()))
             if all(np.abs(after - known).max() > DISTINCT * largest for known in velocities):
                 impulses.append(impulse)
@@ -153,11 +165,21 @@ class AnitescuPotra:
         return directions, M, q
 
 
-def _scaled(problem: ImpactProblem) -> tuple[Array, Array, Array]:
+def _asked_for(problem: ImpactProblem, normal: Array) -> Array:
+    """Velocities (dim*nc,) whose solution without restitution leaves normal velocities (nc,) of `normal`."""
+    _, velocity, _, _ = problem.kernel_arrays()
+    if not normal.any():
+        return velocity
+    asked = velocity.copy()
+    asked[:: problem.dim] -= normal
+    return asked
+
+
+def _scaled(problem: ImpactProblem, velocity: Array) -> tuple[Array, Array, Array]:
     """W and u in units in which every contact has W_nn of about 1 and the fastest a speed of about 1, and the
     units (dim*nc,) of impulses [N s]: masses of 1e30 kg beside slips of 1 m/s are no trouble of Lemke's method
     then. Powers of two, so that nothing is rounded."""
-    inertia, velocity, _, _ = problem.kernel_arrays()
+    inertia, _, _, _ = problem.kernel_arrays()
     scale = np.repeat(power_of_two(1.0 / problem.kinetic_scale_array), problem.dim)
     speed = float(power_of_two(np.abs(scale * velocity).max() or 1.0))
     return scale[:, None] * inertia * scale, scale * velocity / speed, scale * speed

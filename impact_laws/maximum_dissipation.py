@@ -1,4 +1,4 @@
-"""Inelastic impacts with friction at any number of contacts, by relaxation over one-contact solutions."""
+"""Impacts with friction at any number of contacts at once, by relaxation over one-contact solutions."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,6 +10,7 @@ from . import relaxation_kernels
 from .contact_network import ContactNetwork, NetworkOutcome
 from .impact_problem import ImpactProblem, _real_array
 from .law import checked_count
+from .newton_restitution import with_largest_share
 from .outcome import ImpactOutcome, ImpactStatus
 from .relaxation import DenseRelaxation, NetworkRelaxation
 
@@ -23,12 +24,13 @@ RULES = {
 
 @dataclass(frozen=True)
 class MaximumDissipation:
-    """Contacts without restitution whose friction dissipates as much energy as it can, or slips as Coulomb's.
+    """Contacts at once whose friction dissipates as much energy as it can, or slips as Coulomb's.
 
     Each contact's impulse minimises the kinetic energy after the impact over its friction cone, given all
-    others, among impulses that end its approach (with zero normal velocity where it presses). The solution is
-    a fixed point of all contacts, found by rounds of block relaxation, each followed by semismooth Newton
-    steps.
+    others, among impulses that leave it a normal velocity of at least e times its approach (of exactly that where
+    it presses). The solution is a fixed point of all contacts, found by rounds of block relaxation, each followed
+    by semismooth Newton steps. Restitution is Newton's; where all coefficients together would gain energy, the
+    largest share of them counts with which they do not (`newton_restitution`).
 
     Parameters
     ----------
@@ -53,7 +55,7 @@ class MaximumDissipation:
 
     name: ClassVar[str] = "maximum-dissipation"
     honours_friction: ClassVar[bool] = True
-    honours_restitution: ClassVar[bool] = False
+    honours_restitution: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.friction_rule not in RULES:
@@ -74,9 +76,9 @@ class MaximumDissipation:
         """The outcome; ``rng`` places the last restarts of problems that resist everything else.
 
         ``start`` (dim*nc,) are impulses to begin from, such as those of a similar problem. ``info``: residual,
-        sweeps and newton_steps.
+        sweeps and newton_steps, and restitution_share where it is below 1.
         """
-        inertia, velocity, friction, _ = problem.kernel_arrays()
+        velocity = problem.u
         impulse = np.zeros(velocity.size)
         if start is not None:
             impulse = _real_array("start", start)
@@ -87,6 +89,17 @@ class MaximumDissipation:
                 problem, np.zeros((1, velocity.size)), ("simultaneous impact",),
                 info={"residual": 0.0, "sweeps": 0, "newton_steps": 0},
             )  # fmt: skip
+        return with_largest_share(problem, lambda normal: self._solved(problem, normal, impulse.copy(), rng))
+
+    def _solved(
+        self, problem: ImpactProblem, normal: Array, impulse: Array, rng: np.random.Generator | None
+    ) -> ImpactOutcome:
+        """The outcome that leaves normal velocities (nc,) of at least `normal`, begun at an impulse (dim*nc,)."""
+        inertia, velocity, friction, _ = problem.kernel_arrays()
+        if normal.any():
+            velocity = velocity.copy()
+            rule = RULES[self.friction_rule]
+            relaxation_kernels.ask_for_normal_velocity(inertia, normal, rule, problem.dim, velocity)
         solver = DenseRelaxation(inertia, velocity, friction, RULES[self.friction_rule], problem.dim, impulse)
         solver.solve(self.tolerance, self.max_sweeps, rng)
         status, message = ImpactStatus.RESOLVED, ""
@@ -105,7 +118,8 @@ class MaximumDissipation:
     def resolve_network(
         self, network: ContactNetwork, *, start: ArrayLike | None = None, tolerance: float | None = None
     ) -> NetworkOutcome:
-        """The outcome of a large problem, by relaxation over body velocities; W is never formed.
+        """The outcome of a large problem without restitution, by relaxation over body velocities; W is never
+        formed.
 
         Contacts are coloured so that those of one colour share no body; the colours are solved one after the
         other, each in parallel, so the result is the same for any number of threads. ``start`` (nc, 3) are

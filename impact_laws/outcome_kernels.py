@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..compiled import kernel
-from .tolerances import ENERGY_GAIN, LCP_RESIDUAL, OUTCOME_RESIDUAL, ROUNDING
+from .tolerances import ENERGY_GAIN, LCP_RESIDUAL, OUTCOME_RESIDUAL, PRESSES, ROUNDING
 
 FINE, APPROACHES, GAINS_ENERGY = 0, 1, 2
 
@@ -34,6 +34,20 @@ def kinetic_scales(inertia, dim, scale):
     for c in range(scale.size):
         if scale[c] == 0.0:
             scale[c] = largest if largest > 0.0 else 1.0
+
+
+@kernel()
+def work_of(inertia, impulse, before):
+    """What an impulse gives bodies that move with `before` as they do, and what its response adds [J]: energy
+    changes by the sum."""
+    given = stored = 0.0
+    for i in range(impulse.size):
+        response = 0.0
+        for j in range(impulse.size):
+            response += inertia[i, j] * impulse[j]
+        given += impulse[i] * before[i]
+        stored += 0.5 * impulse[i] * response
+    return given, stored
 
 
 @kernel()
@@ -69,3 +83,37 @@ def judge(inertia, impulse, before, response, velocity, kinetic_scale, dim, thre
     elif not given + stored <= ENERGY_GAIN * (abs(given) + stored):
         code = GAINS_ENERGY
     return code, least, given + stored
+
+
+@kernel(allocates=True)
+def meets(inertia, asked, impulse, kinetic_scale, dim, threshold):
+    """Whether asked + inertia @ impulse leaves no normal velocity below zero, as accurately as the contract of
+    laws asks, and none above where contacts press.
+
+    Contacts that are in each other's way can be pressed ever harder, and a residual be small beside that: then
+    velocities are off by what a share of PRESSES does not hide.
+    """
+    n = asked.size
+    largest = off = fastest = strongest = measure = 0.0
+    after = np.empty(n)
+    for i in range(n):
+        after[i] = asked[i]
+        for j in range(n):
+            after[i] += inertia[i, j] * impulse[j]
+            strongest = max(strongest, abs(inertia[i, j] * impulse[j]))
+        fastest = max(fastest, abs(asked[i]), abs(after[i]))
+        if inertia[i, i] > 0.0:
+            measure = max(measure, abs(asked[i]) / np.sqrt(inertia[i, i]))
+    if PRESSES * strongest > fastest:
+        return False
+    for c in range(kinetic_scale.size):
+        largest = max(largest, abs(asked[dim * c]) / kinetic_scale[c])
+    # half of what `judge` lets pass, since half of what is asked for may be restitution
+    least = min(threshold, -0.5 * (OUTCOME_RESIDUAL * largest + LCP_RESIDUAL * measure))
+    for c in range(kinetic_scale.size):
+        left = after[dim * c] / kinetic_scale[c]
+        presses = impulse[dim * c] * kinetic_scale[c] > PRESSES * largest
+        if left < least:
+            return False
+        off = max(off, left if presses else 0.0)
+    return off <= max(PRESSES * largest, -least)

@@ -150,6 +150,22 @@ def within_cones(x, friction, dim):
 
 
 @kernel()
+def ask_for_normal_velocity(W, normal, rule, dim, velocity):
+    """Change velocities (n,) to those whose solution without restitution leaves normal velocities of at least
+    `normal` (nc,).
+
+    Coulomb's friction opposes the slip that is left, whatever the normal velocity. Kinetic energy over the plane
+    v_n = b of a contact has the slope of that with v_n = 0 for the velocity u - b W e_n / W_nn: half of W p² + u p
+    along p_n = (b - u_n - W_nt p_t) / W_nn has the slope S p_t + u_t - W_tn u_n / W_nn.
+    """
+    for c in range(normal.size):
+        first = dim * c
+        own = W[first, first]
+        for i in range(dim if rule == MAXIMUM_DISSIPATION and own > 0.0 else 1):
+            velocity[first + i] -= normal[c] * (W[first + i, first] / own if i > 0 else 1.0)
+
+
+@kernel()
 def velocity_given(W, q, x, u):
     """Fill u = q + W x from the rows of the symmetric W, skipping contacts without impulse."""
     size = q.size

@@ -1,5 +1,4 @@
-"""Inelastic impacts with friction one contact after the other, each the complementarity problem of that contact
-alone."""
+"""Impacts with friction one contact after the other, each the complementarity problem of that contact alone."""
 
 from dataclasses import dataclass, replace
 from itertools import permutations
@@ -24,14 +23,15 @@ _FIRST_ROOM = 256  # single impacts there is room for at first
 
 @dataclass(frozen=True)
 class SequentialLCP:
-    """One contact at a time, each perfectly inelastic with friction as if alone, until none approaches.
+    """One contact at a time, each with friction and restitution as if alone, until none approaches.
 
     A contact that approaches is resolved by the problem of `AnitescuPotra` for that contact only,
 
-        0 <= λ ⟂ v_n⁺ >= 0,   0 <= β ⟂ D v⁺ + 1 σ >= 0,   0 <= σ ⟂ μ λ - 1ᵀ β >= 0,
+        0 <= λ ⟂ v_n⁺ - b >= 0,   0 <= β ⟂ D v⁺ + 1 σ >= 0,   0 <= σ ⟂ μ λ - 1ᵀ β >= 0,
 
-    which leaves v_n⁺ = 0 there and changes the velocity of the others. The outcome depends on the order;
-    `outcomes` gives those of all cyclic orders. Restitution is ignored.
+    with b = e times its approach (Newton's restitution), or the largest share of that with which this impact gains
+    no energy (`newton_restitution`). It leaves v_n⁺ = b there and changes the velocity of the others. The outcome
+    depends on the order; `outcomes` gives those of all cyclic orders.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class SequentialLCP:
 
     name: ClassVar[str] = "sequential-lcp"
     honours_friction: ClassVar[bool] = True
-    honours_restitution: ClassVar[bool] = False
+    honours_restitution: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "order", checked_order(self.order))
@@ -63,7 +63,7 @@ class SequentialLCP:
 
         The path has a stage for each single impact; ``info``: sequence, the contacts in the order resolved.
         """
-        inertia, before, friction, _ = problem.kernel_arrays()
+        inertia, before, friction, restitution = problem.kernel_arrays()
         dim, limit = problem.dim, self.max_impacts
         try:
             kind, visits = visits_of(self.order, problem)
@@ -78,8 +78,8 @@ class SequentialLCP:
                 more = min(3 * made, limit - made)
                 record = np.concatenate([record, np.empty((more, 1 + dim))])
             ended, made = resolve_in_turn(
-                inertia, before, friction, problem.kinetic_scale_array, problem.approach_threshold, kind, visits,
-                cursor, dim, self.cone_edges, limit, velocity, impulse, record, made,
+                inertia, before, friction, restitution, problem.kinetic_scale_array, problem.approach_threshold,
+                kind, visits, cursor, dim, self.cone_edges, limit, velocity, impulse, record, made,
             )  # fmt: skip
         return self.outcome_of_record(problem, record[:made], impulse, ended)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..compiled import kernel
 from .reflection_kernels import TOO_MANY, next_contact
-from .tolerances import LCP_RESIDUAL, ROUNDING
+from .tolerances import LCP_RESIDUAL, PRESSES, RESTITUTION_GAIN, RESTITUTION_SHARE, ROUNDING
 
 RESOLVED, NO_SOLUTION, INACCURATE, RECORD_FULL = 0, 21, 22, 23  # apart from those of reflections
 
@@ -96,6 +96,46 @@ def single_impact(W, u, friction, directions, rounding, places, impulse):
     return sliding_impulse(
         alone, d1, d2, c1, c2, s11, s12, s22, friction, directions, rounding, places, impulse
     )
+
+
+@kernel()
+def single_rebound(W, u, friction, restitution, directions, rounding, places, impulse):
+    """As `single_impact`, with a normal velocity left of e times the approach, or of the largest share of that with
+    which no energy is gained; status and normal velocity."""
+    if restitution == 0.0:
+        return single_impact(W, u, friction, directions, rounding, places, impulse), 0.0
+    low, high = 0.0, 1.0
+    status, fine = rebound_with(W, u, friction, restitution, directions, rounding, places, impulse)
+    if fine:
+        return status, -restitution * u[0]
+    while high - low > RESTITUTION_SHARE:
+        share = 0.5 * (low + high)
+        _, fine = rebound_with(W, u, friction, share * restitution, directions, rounding, places, impulse)
+        if fine:
+            low = share
+        else:
+            high = share
+    status, _ = rebound_with(W, u, friction, low * restitution, directions, rounding, places, impulse)
+    return status, -low * restitution * u[0]
+
+
+@kernel()
+def rebound_with(W, u, friction, restitution, directions, rounding, places, impulse):
+    """Fill the impulse (3,) of one contact that leaves it with e times its approach; its status, and whether it
+    gains no energy and its responses do not all but cancel each other, as where the contact all but jams."""
+    approach = u[0]
+    u[0] = (1.0 + restitution) * approach
+    status = single_impact(W, u, friction, directions, rounding, places, impulse)
+    u[0] = approach
+    given = stored = strongest = fastest = 0.0
+    for i in range(3):
+        given += impulse[i] * u[i]
+        fastest = max(fastest, abs(u[i]))
+        for j in range(3):
+            stored += 0.5 * impulse[i] * W[i, j] * impulse[j]
+            strongest = max(strongest, abs(W[i, j] * impulse[j]))
+    fine = status == RESOLVED and PRESSES * strongest <= fastest
+    return status, fine and given + stored <= RESTITUTION_GAIN * abs(given)
 
 
 @kernel()
@@ -201,7 +241,8 @@ def has_drifted(W, u, impulse, scale, threshold, dim, velocity):
 
 @kernel(allocates=True)
 def resolve_in_turn(
-    W, u, friction, scale, threshold, order, visits, cursor, dim, edges, impacts, velocity, impulse, record, made
+    W, u, friction, restitution, scale, threshold, order, visits, cursor, dim, edges, impacts, velocity, impulse,
+    record, made,
 ):  # fmt: skip
     """Single impacts, one contact after the other, until none approaches.
 
@@ -236,8 +277,9 @@ def resolve_in_turn(
             slip[i] = velocity[first + i]
             for j in range(dim):
                 block[i, j] = W[first + i, first + j]
-        status = single_impact(
-            block, slip, friction[chosen], directions, ROUNDING * (fastest + changed), places, single
+        rounding = ROUNDING * (fastest + changed)
+        status, normal = single_rebound(
+            block, slip, friction[chosen], restitution[chosen], directions, rounding, places, single
         )
         record[made, 0] = chosen
         for e in range(dim):
@@ -249,4 +291,4 @@ def resolve_in_turn(
             impulse[first + e] += single[e]
             for i in range(u.size):  # W is symmetric, and its rows lie in one piece
                 velocity[i] += W[first + e, i] * single[e]
-        velocity[first] = 0.0  # exactly, so that rounding cannot make it approach again
+        velocity[first] = normal  # exactly, so that rounding cannot make it approach again

@@ -74,6 +74,19 @@ ENERGY_GAIN = 1e-9
 """Energy gain, as a fraction of |p·u| + ½ p·Wp, above which an outcome is called energy_gained instead of
 resolved."""
 
+PRESSES = 1e-6
+"""[of the largest approach measure] A contact presses that is stopped by more than this, and then has the normal
+velocity that it is asked for within it; and responses to impulses do not cancel each other to less than this share.
+Larger: impulses of contacts in each other's way pass, however large."""
+
+RESTITUTION_GAIN = 1e-12
+"""[of what the impulse takes from the motion before it] Energy that restitution may add: rounding. Larger: shows,
+since the share of the coefficients that counts is the one that loses nothing. Smaller: more steps for rounding."""
+
+RESTITUTION_SHARE, RESTITUTION_STEPS, RESTITUTION_FAILURES = 1e-9, 60, 6
+"""How closely the largest share of the coefficients of restitution is found, in how many steps at most, and after
+how many that found no solution at all."""
+
 LCP_SEMIDEFINITE = 1e-12
 """Negative eigenvalue of M + Mᵀ, of the largest, that is rounding: a ray then proves that there is no solution.
 Larger: solutions of matrices that are indefinite are not looked for. Smaller: they are looked for in vain."""

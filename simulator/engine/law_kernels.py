@@ -9,12 +9,19 @@ import numpy as np
 
 from ...compiled import kernel, part
 from ...impact_laws.newton_kernels import NEWTON_AT_ONCE, good_enough, newton_dense
+from ...impact_laws.outcome_kernels import meets, work_of
 from ...impact_laws.reflection_kernels import FEASIBLE, IMMOVABLE, TOO_MANY, reflect
-from ...impact_laws.relaxation_kernels import FEW_SWEEPS, MAXIMUM_DISSIPATION, frames_of, relax_and_judge
+from ...impact_laws.relaxation_kernels import (
+    FEW_SWEEPS,
+    MAXIMUM_DISSIPATION,
+    ask_for_normal_velocity,
+    frames_of,
+    relax_and_judge,
+)
 from ...impact_laws.sequential_lcp_kernels import RECORD_FULL as ROOM_USED
 from ...impact_laws.sequential_lcp_kernels import resolve_in_turn
 from ...impact_laws.stronge_kernels import RECORD_FULL, RESTITUTION_ENDS, resolve_contacts
-from ...impact_laws.tolerances import APPROACH
+from ...impact_laws.tolerances import APPROACH, RESTITUTION_GAIN
 from ..kernels import matrix, vector, wholes, wholes2, zeros
 from ..tolerances import LEAST_APPROACH
 from .shapes_kernels import float_matrix, float_numbers
@@ -94,7 +101,7 @@ def law_sequential_lcp(world, i, j):
     w = header(world)
     count, dim = w.found_count, w.dim
     W, u = problem_matrix(world), problem_part(world, 0)
-    friction, scale = problem_part(world, 1), problem_part(world, 3)
+    friction, restitution, scale = problem_part(world, 1), problem_part(world, 2), problem_part(world, 3)
     velocity, impulse, cursor = vector(dim * count), zeros(dim * count), wholes2()
     for k in range(dim * count):
         velocity[k] = u[k]
@@ -104,8 +111,8 @@ def law_sequential_lcp(world, i, j):
         reserve(world, _STAGES, (room * width + STAGE - 1) // STAGE)
         record = float_matrix(w.stages, room, width)
         status, made = resolve_in_turn(
-            W, u, friction, scale, approach_threshold(world, u, scale), w.law_order, in_turn(count), cursor, dim,
-            w.law_edges, w.law_limit, velocity, impulse, record, made,
+            W, u, friction, restitution, scale, approach_threshold(world, u, scale), w.law_order, in_turn(count),
+            cursor, dim, w.law_edges, w.law_limit, velocity, impulse, record, made,
         )  # fmt: skip
         if status != ROOM_USED:
             break
@@ -189,7 +196,16 @@ def law_dissipation(world, i, j):
     for k in range(count):
         least = min(least, u[dim * k])
     if least <= 0.0:
-        W, friction = problem_matrix(world), problem_part(world, 1)
+        W, friction, restitution = problem_matrix(world), problem_part(world, 1), problem_part(world, 2)
+        before, normal, bounces = u, vector(count), False
+        for k in range(count):
+            normal[k] = restitution[k] * max(-u[dim * k], 0.0)
+            bounces = bounces or normal[k] > 0.0
+        if bounces:
+            u = vector(dim * count)
+            for k in range(dim * count):
+                u[k] = before[k]
+            ask_for_normal_velocity(W, normal, w.law_order, dim, u)
         sweeps, residual = relax_and_judge(
             W, u, friction, w.law_order, dim, min(FEW_SWEEPS, w.law_limit), w.law_accuracy, impulse
         )
@@ -201,6 +217,11 @@ def law_dissipation(world, i, j):
                 W, u, friction, frames, w.law_order, dim, w.law_accuracy, impulse, impulse, residual
             )
             solved = good_enough(W, u, dim, impulse, residual, w.law_accuracy)
+        if bounces:  # with all of the coefficients, or else Python finds the share of them
+            given, stored = work_of(W, impulse, before)
+            scale = problem_part(world, 3)
+            solved = solved and meets(W, u, impulse, scale, dim, approach_threshold(world, u, scale))
+            solved = solved and given + stored <= RESTITUTION_GAIN * abs(given)
         if not solved:
             w.stages_count = 0
             return NEEDS_PYTHON

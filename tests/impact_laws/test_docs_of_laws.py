@@ -14,5 +14,5 @@ def test_code_of_the_page_runs(capsys):
         exec(block, names)
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("stronge-coulomb resolved")
-    assert lines[1].startswith("maximum-dissipation resolved [0. 0. 0. ")
+    assert lines[1].startswith("maximum-dissipation resolved [0.  0.  0.5 ")
     assert names["law"].order == (("cue", "red"), ("cue", "blue"), ("cushion",))
