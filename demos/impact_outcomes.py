@@ -70,11 +70,7 @@ class _ImpactOutcomes:
         """Contact velocities (n, dim*nc) of the simultaneous and the sequential impacts."""
         problem = self.example.problem
         return {
-            "simultaneous": (
-                AnitescuPotra().outcomes(problem).velocity
-                if problem.contact_count <= 4
-                else AnitescuPotra().resolve(problem).velocity[None]
-            ),
+            "simultaneous": AnitescuPotra().outcomes(problem).velocity,
             "sequential": SequentialLCP().outcomes(problem).velocity,
         }
 

@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import lcp_kernels
+from .contact_modes import simultaneous_solutions
 from .impact_problem import ImpactProblem
 from .law import checked_count, power_of_two
-from .lcp import _STATUS, LcpStatus, enumerate_lcp_solutions
+from .lcp import _STATUS, LcpStatus
 from .newton_restitution import rebound, with_largest_share
 from .outcome import ImpactOutcome, ImpactStatus, OutcomeSet
 from .sequential_lcp_kernels import pyramid
-from .tolerances import DISTINCT, ENERGY_GAIN, ENUMERATION_UNKNOWNS, LCP_RESIDUAL
+from .tolerances import ENERGY_GAIN, LCP_RESIDUAL
 
 Array = NDArray[np.float64]
 
@@ -107,47 +108,36 @@ class AnitescuPotra:
             {"pivots": pivots, "restarts": restarts, "residual": residual, "contacts": int(chosen.sum())},
         )
 
-    def outcomes(self, problem: ImpactProblem) -> OutcomeSet:
-        """All outcomes with distinct post-impact velocity, by enumerating the complementary bases.
+    def outcomes(self, problem: ImpactProblem, *, most_cases: int = 20_000) -> OutcomeSet:
+        """All outcomes with distinct post-impact velocity, by branching over what each contact does.
 
-        For problems of up to 16 unknowns (contacts, plus cone edges and one for every contact with friction):
-        four planar contacts or one spatial contact. Sorted by velocity; ``labels`` are the pressed contacts.
-        Impulses that give the same velocity count as one; of those, the first basis found is kept. Restitution
-        counts with the share that it has in `resolve`; solutions that gain energy with it are left out.
+        Sorted by velocity; ``labels`` are the pressed contacts. ``complete`` says whether these are all; where they
+        are not, since ``most_cases`` were looked at or velocities form a continuum, ``message`` says so. Impulses
+        that give the same velocity count as one; of those, the first found is kept. Restitution counts with the
+        share that it has in `resolve`; solutions that gain energy with it are left out.
         """
+        checked_count("most_cases", most_cases, 1)
         inertia, velocity, friction, _ = problem.kernel_arrays()
-        size = self._unknowns(friction, problem.dim)
-        if size > ENUMERATION_UNKNOWNS:
-            raise ValueError(
-                f"outcomes enumerates at most {ENUMERATION_UNKNOWNS} unknowns, this problem has {size}: "
-                "use fewer contacts or cone edges, or resolve for one outcome"
-            )
-        share = self.resolve(problem).info.get("restitution_share", 1.0)
+        share = self.resolve(problem).info.get("restitution_share", 1.0) if problem.restitution.any() else 1.0
         W, u, unit = _scaled(problem, _asked_for(problem, share * rebound(problem)))
-        directions, M, q = self._complementarity_problem(W, u, friction, problem.dim)
-        impulses: list[Array] = []
-        velocities: list[Array] = []
-        for z in enumerate_lcp_solutions(M, q):
-            impulse = np.empty(velocity.size)
-            lcp_kernels.impulse_in_cones(z, friction, directions, impulse)
-            impulse *= unit
-            after = velocity + inertia @ impulse
-            given, stored = impulse @ velocity, 0.5 * impulse @ inertia @ impulse
-            if given + stored > ENERGY_GAIN * (abs(given) + stored):
-                continue
-            largest = max(float(np.abs(velocity).max()), float(np.abs(after).max()))
-            if all(np.abs(after - known).max() > DISTINCT * largest for known in velocities):
-                impulses.append(impulse)
-                velocities.append(after)
+        found = simultaneous_solutions(
+            W, u, friction, edge_directions(problem.dim, self.cone_edges), most_cases
+        )
+        impulses = found.impulse * unit
+        velocities = velocity + impulses @ inertia
+        given, stored = impulses @ velocity, 0.5 * np.einsum("ij,ij->i", impulses @ inertia, impulses)
+        loses = given + stored <= ENERGY_GAIN * (np.abs(given) + stored)
         # rounded, so that a zero of either sign sorts alike
-        order = sorted(range(len(velocities)), key=lambda k: (np.round(velocities[k], 9) + 0.0).tolist())
+        order = sorted(np.flatnonzero(loses), key=lambda k: (np.round(velocities[k], 9) + 0.0).tolist())
         normal = problem.normal_index
         return OutcomeSet(
-            velocity=np.array([velocities[k] for k in order]).reshape(-1, velocity.size),
-            impulse=np.array([impulses[k] for k in order]).reshape(-1, velocity.size),
+            velocity=velocities[order],
+            impulse=impulses[order],
             solves=np.ones(len(order), dtype=np.int64),
             resolved=np.ones(len(order), dtype=bool),
             labels=tuple(tuple(np.flatnonzero(impulses[k][normal] > 0.0).tolist()) for k in order),
+            complete=found.complete,
+            message=found.reason,
         )
 
     def _unknowns(self, friction: Array, dim: int) -> int:

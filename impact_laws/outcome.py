@@ -168,6 +168,8 @@ class OutcomeSet:
     resolved : (n,) booleans
     labels : n entries, what tells the outcomes apart (a sequence of contacts, the pressed contacts, ...)
     branched_steps : (n,) integers, how many of the small problems had several solutions, where known
+    complete : whether these are all outcomes there are, where a law can tell; of a part of a set it cannot
+    message : why they are not all, one sentence
     """
 
     velocity: Array
@@ -176,6 +178,8 @@ class OutcomeSet:
     resolved: NDArray[np.bool_]
     labels: tuple[Any, ...] = ()
     branched_steps: NDArray[np.int64] | None = None
+    complete: bool | None = None
+    message: str = ""
 
     def __len__(self) -> int:
         return len(self.velocity)

@@ -106,6 +106,11 @@ lost."""
 ENUMERATION_FEASIBLE = 1e-9
 """Most negative z or w (scaled problem, max|q| = 1) of an enumerated solution."""
 
+ENUMERATION_MISS, MOVES = 1e-11, 1e-8
+"""[of the largest speed] By how much conditions on velocities may be missed when all that contacts may do is
+enumerated, and from which speed on a contact slides or separates and does not stick. The second closer to the
+first: contacts at rest are taken to slide too, and are looked at in all modes. Larger: slower slip is not found."""
+
 DISTINCT = 1e-7
 """Two solutions or outcomes are one when every component differs by less than this, relative to the
 largest."""

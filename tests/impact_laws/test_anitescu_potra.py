@@ -59,11 +59,6 @@ def test_immovable_contact_has_no_solution():
     assert not outcome.resolved
 
 
-def test_too_large_an_enumeration_is_refused():
-    with pytest.raises(ValueError, match="at most 16 unknowns, this problem has 20"):
-        AnitescuPotra().outcomes(ImpactProblem(np.eye(6), -np.ones(6), friction=0.5))
-
-
 @pytest.mark.parametrize(("edges", "error"), [(2, ValueError), (4.0, TypeError), (True, TypeError)])
 def test_bad_cone_edges_are_refused(edges, error):
     with pytest.raises(error, match="cone_edges"):

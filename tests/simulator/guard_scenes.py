@@ -88,10 +88,17 @@ SHAPES = {
 }
 for _shape in SHAPES:
     for _law in ("stronge", "anitescu"):
-        scene_of(f"toss {_shape} {_law}", _law, 1.0)(lambda shape=SHAPES[_shape]: toss(shape, 0))
+        scene_of(f"toss {_shape} {_law}", _law, 1.0)(
+            lambda shape=SHAPES[_shape], e=0.4 * (_law == "stronge"): toss(shape, 0, restitution=e)
+        )
 for _law in ("dissipation", "sequential-lcp", "reflection", "routh"):
     _mu = 0.0 if _law == "reflection" else 0.3
-    scene_of(f"toss cube {_law}", _law, 0.6)(lambda mu=_mu: toss(SHAPES["cube"], 1, friction=mu))
+    _e = 0.4 if _law == "reflection" else 0.0
+    scene_of(f"toss cube {_law}", _law, 0.6)(
+        lambda mu=_mu, e=_e: toss(SHAPES["cube"], 1, friction=mu, restitution=e)
+    )
+for _law in ("dissipation", "sequential-lcp", "anitescu"):  # with Newton's restitution
+    scene_of(f"bouncing cube {_law}", _law, 0.6)(lambda: toss(SHAPES["cube"], 1, friction=0.3))
 
 
 @scene_of("bouncing balls", "stronge", 3.0)
