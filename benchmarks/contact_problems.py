@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from carom.impact_laws import ImpactProblem, MaximumDissipation, relaxation_kernels
-from carom.impact_laws.relaxation import DenseRelaxation
+from carom.impact_laws.relaxation import Relaxation, relax_in_parts
 
 SHARED = Path(__file__).parents[2] / "shared" / "data" / "contact_problems.npz"
 COULOMB = relaxation_kernels.COULOMB
@@ -66,9 +66,11 @@ def solved(law: MaximumDissipation, problem: ImpactProblem) -> tuple[float, floa
     inertia, velocity, friction, _ = problem.kernel_arrays()
     spent = []
     for _ in range(1 if problem.contact_count > 60 else 30):
-        solver = DenseRelaxation(inertia, velocity, friction, COULOMB, problem.dim, np.zeros(velocity.size))
         begin = time.perf_counter()
-        solver.solve(law.tolerance, law.max_sweeps)
+        solver = relax_in_parts(
+            inertia, velocity, friction, COULOMB, problem.dim, np.zeros(velocity.size), law.tolerance,
+            law.max_sweeps, None,
+        )  # fmt: skip
         spent.append(time.perf_counter() - begin)
     return float(np.median(spent)), solver.residual, solver.sweeps, solver.residual <= law.tolerance
 
@@ -76,7 +78,7 @@ def solved(law: MaximumDissipation, problem: ImpactProblem) -> tuple[float, floa
 def residual_of(problem: ImpactProblem, impulse: np.ndarray) -> float:
     """Carom's measure of any solver's impulses."""
     inertia, velocity, friction, _ = problem.kernel_arrays()
-    solver = DenseRelaxation(inertia, velocity, friction, COULOMB, problem.dim, impulse)
+    solver = Relaxation(inertia, velocity, friction, COULOMB, problem.dim, impulse)
     solver.prepare()
     return float(solver.measure(impulse))
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import sparray, spmatrix
 
 from .tolerances import APPROACH, NEGATIVE_EIGENVALUE, SYMMETRY_ACCEPTED, SYMMETRY_REPAIRED
 
@@ -27,7 +28,8 @@ class ImpactProblem:
     W : (dim*nc, dim*nc), symmetric positive semi-definite, [1/kg]
         Inverse inertia at the contacts, J M⁻¹ Jᵀ. Rank deficiency is normal. Unsymmetric by more than 1e-6
         (relative to its largest entry) is refused, below that W is symmetrised; an eigenvalue below -1e-6
-        times the largest is refused.
+        times the largest is refused. A sparse matrix of scipy is taken too; `MaximumDissipation` uses that W has
+        few blocks, however it is given.
     u : (dim*nc,), [m/s]
         Contact velocities before the impact.
     friction : scalar or (nc,), >= 0
@@ -63,7 +65,7 @@ class ImpactProblem:
 
     def __init__(
         self,
-        W: ArrayLike,
+        W: ArrayLike | sparray | spmatrix,
         u: ArrayLike,
         friction: ArrayLike = 0.0,
         restitution: ArrayLike = 0.0,
@@ -76,7 +78,7 @@ class ImpactProblem:
 
     def _build(
         self,
-        W: ArrayLike,
+        W: ArrayLike | sparray | spmatrix,
         u: ArrayLike,
         friction: ArrayLike,
         restitution: ArrayLike,
@@ -97,7 +99,7 @@ class ImpactProblem:
                 f"got shape {velocity.shape}"
             )
         size = velocity.size
-        inertia = _real_array("W", W)
+        inertia = _real_array("W", W.toarray() if isinstance(W, sparray | spmatrix) else W)
         if inertia.shape != (size, size):
             raise ValueError(f"W must have shape {(size, size)} to match u, got shape {inertia.shape}")
         inertia, asymmetry = _symmetric(inertia, accepted)

@@ -12,7 +12,7 @@ from .impact_problem import ImpactProblem, _real_array
 from .law import checked_count
 from .newton_restitution import with_largest_share
 from .outcome import ImpactOutcome, ImpactStatus
-from .relaxation import DenseRelaxation, NetworkRelaxation
+from .relaxation import NetworkRelaxation, relax_in_parts
 
 Array = NDArray[np.float64]
 
@@ -100,12 +100,16 @@ class MaximumDissipation:
             velocity = velocity.copy()
             rule = RULES[self.friction_rule]
             relaxation_kernels.ask_for_normal_velocity(inertia, normal, rule, problem.dim, velocity)
-        solver = DenseRelaxation(inertia, velocity, friction, RULES[self.friction_rule], problem.dim, impulse)
-        solver.solve(self.tolerance, self.max_sweeps, rng)
+        solver = relax_in_parts(
+            inertia, velocity, friction, RULES[self.friction_rule], problem.dim, impulse, self.tolerance,
+            self.max_sweeps, rng,
+        )  # fmt: skip
         status, message = ImpactStatus.RESOLVED, ""
         if not solver.solves(self.tolerance):
             status = ImpactStatus.INACCURATE
             message = f"residual {solver.residual:.3g} after {solver.sweeps} sweeps"
+            if self.friction_rule != "coulomb":
+                message += "; friction_rule='coulomb' has a Newton method of its own, and solves nearly all"
         return ImpactOutcome.from_stages(
             problem,
             solver.impulse[None],

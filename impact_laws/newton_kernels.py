@@ -4,7 +4,7 @@ import numpy as np
 
 from ..compiled import kernel
 from .outcome_kernels import FINE, judge, kinetic_scales
-from .relaxation_kernels import residual_dense, solution_slopes, velocity_given, within_cones
+from .relaxation_kernels import local_blocks, residual_dense, solution_slopes, velocity_given, within_cones
 from .tolerances import NEWTON_SHIFTS, RELAXATION_ACCEPTED, RELAXATION_GAIN
 
 NEWTON_STEPS, HALVINGS = 20, 9
@@ -89,6 +89,8 @@ def newton_dense(W, q, friction, frames, rule, dim, tolerance, begin, impulse, r
     differences; impulse (n,), of this residual, becomes the best met. Returns (its residual, steps made)."""
     n, count = q.size, friction.size
     slopes = np.empty((count, dim, dim))
+    local = np.empty((count, dim, dim))
+    local_blocks(W, dim, local)
     x = np.empty(n)
     for i in range(n):
         x[i] = begin[i]
@@ -106,7 +108,7 @@ def newton_dense(W, q, friction, frames, rule, dim, tolerance, begin, impulse, r
     for _ in range(NEWTON_STEPS):
         for i in range(n):
             gap[i] = target[i] - x[i]
-        solution_slopes(W, u, friction, frames, rule, dim, x, slopes)
+        solution_slopes(local, u, friction, frames, rule, dim, x, slopes)
         m = 0
         for c in range(count):
             moves = False

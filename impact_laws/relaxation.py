@@ -4,10 +4,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import relaxation_kernels
+from .contact_matrices import BlockMatrix, ContactMatrix, contact_matrix, parts_of
 from .contact_network import ContactNetwork
 from .law import generator_of
-from .newton_kernels import NEWTON_AT_ONCE, good_enough, newton_dense
-from .tolerances import NEWTON_SHIFTS
+from .newton_kernels import HALVINGS, NEWTON_AT_ONCE, NEWTON_STEPS, good_enough, newton_dense
+from .tolerances import NEWTON_SHIFTS, RELAXATION_GAIN
 
 Array = NDArray[np.float64]
 
@@ -61,8 +62,32 @@ class NetworkRelaxation:
         return float(relaxation_kernels.relax_colours(*self._system, x, velocity, False, 1, 0.0)[1])
 
 
-class DenseRelaxation:
-    """Rounds of relaxation and Newton steps on one dense problem; keeps the best impulse met."""
+def relax_in_parts(
+    W: Array, q: Array, friction: Array, rule: int, dim: int, impulse: Array, tolerance: float, max_sweeps: int,
+    rng: np.random.Generator | None,
+) -> "Relaxation":  # fmt: skip
+    """One problem of many contacts, solved part by part where contacts do not move each other."""
+    whole = Relaxation(W, q, friction, rule, dim, impulse)
+    parts = parts_of(W, dim)
+    if len(parts) == 1:
+        whole.solve(tolerance, max_sweeps, rng)
+        return whole
+    for part in parts:
+        rows = (dim * part[:, None] + np.arange(dim)).ravel()
+        alone = Relaxation(
+            np.ascontiguousarray(W[np.ix_(rows, rows)]), q[rows], friction[part], rule, dim, impulse[rows]
+        )
+        alone.solve(tolerance, max_sweeps, rng)
+        whole.impulse[rows] = alone.impulse
+        whole.sweeps = max(whole.sweeps, alone.sweeps)
+        whole.newton_steps += alone.newton_steps
+    whole.prepare()
+    whole.residual = whole.measure(whole.impulse)
+    return whole
+
+
+class Relaxation:
+    """Rounds of relaxation and Newton steps on one problem of contacts; keeps the best impulse met."""
 
     def __init__(self, W: Array, q: Array, friction: Array, rule: int, dim: int, impulse: Array):
         self.W, self.q, self.friction, self.rule, self.dim = W, q, friction, rule, dim
@@ -74,26 +99,25 @@ class DenseRelaxation:
     def solve(self, tolerance: float, max_sweeps: int, rng: np.random.Generator | None = None) -> None:
         """Bring the residual to the tolerance, or, beyond the first sweeps, to what is `good_enough`; or make all
         sweeps."""
-        self.sweeps, self.residual = relaxation_kernels.relax_and_judge(
-            self.W,
-            self.q,
-            self.friction,
-            self.rule,
-            self.dim,
-            min(relaxation_kernels.FEW_SWEEPS, max_sweeps),
-            tolerance,
-            self.impulse,
-        )
+        few = min(relaxation_kernels.FEW_SWEEPS, max_sweeps)
+        if self.q.size <= NEWTON_AT_ONCE:
+            self.sweeps, self.residual = relaxation_kernels.relax_and_judge(
+                self.W, self.q, self.friction, self.rule, self.dim, few, tolerance, self.impulse
+            )
+        else:
+            self.prepare()
+            self._keep(self._relaxed(self.impulse.copy(), 1.0, few, tolerance))
         if self.residual > tolerance:
             self.prepare()
             self._solve_in_rounds(tolerance, max_sweeps, rng)
 
     def prepare(self) -> None:
         """What everything beyond the first sweeps needs."""
+        self.matrix = contact_matrix(self.W, self.dim)
         self.frames = np.empty((self.friction.size, 10))
-        self._u = np.empty(self.q.size)
-        self._target = np.empty(self.q.size)
-        relaxation_kernels.frames_of(self.W, self.friction, self.dim, self.frames)
+        if self.dim == 3:
+            relaxation_kernels.contact_frames(self.matrix.local, self.friction, self.frames)
+        self._newton_pays = self.q.size <= _NEWTON_UNKNOWNS or isinstance(self.matrix, BlockMatrix)
 
     def solves(self, tolerance: float) -> bool:
         """Whether the best impulse met counts as a solution."""
@@ -110,7 +134,7 @@ class DenseRelaxation:
         rounds = 1
         while self.sweeps < max_sweeps:
             length = min(length, max_sweeps - self.sweeps)
-            if (rounds == 1 or rounds >= 4) and self.q.size <= _NEWTON_UNKNOWNS:
+            if (rounds == 1 or rounds >= 4) and self._newton_pays:
                 self._proximal(self.impulse, tolerance)
                 if self.solves(tolerance):
                     return
@@ -122,7 +146,7 @@ class DenseRelaxation:
             self._keep(x)
             if self.solves(tolerance):
                 return
-            if self.q.size <= _NEWTON_UNKNOWNS:
+            if self._newton_pays:
                 self._newton(x, tolerance)
                 if self.solves(tolerance):
                     return
@@ -176,26 +200,22 @@ class DenseRelaxation:
         return x
 
     def _relaxed(self, x: Array, omega: float, sweeps: int, tolerance: float) -> Array:
-        made, _ = relaxation_kernels.relax_dense(
-            self.W,
-            self.q,
-            self.friction,
-            self.frames,
-            self.rule,
-            self.dim,
-            omega,
-            sweeps,
-            0.1 * tolerance,
-            x,
-            self._u,
+        self.sweeps += self.matrix.sweep(
+            self.q, self.friction, self.frames, self.rule, omega, sweeps, 0.1 * tolerance, x
         )
-        self.sweeps += made
         return x
 
     def measure(self, x: Array) -> float:
-        return relaxation_kernels.residual_dense(
-            self.W, self.q, self.friction, self.frames, self.rule, self.dim, x, self._u, self._target
+        """The residual of impulses x."""
+        return self._residual(x)[0]
+
+    def _residual(self, x: Array) -> tuple[float, Array, Array]:
+        """The residual of impulses x, velocities after them, and every contact's solution given all others."""
+        u, target = self.matrix.velocity(self.q, x), np.empty(x.size)
+        residual = relaxation_kernels.residual_given(
+            self.matrix.local, self.q, u, self.friction, self.frames, self.rule, self.dim, x, target
         )
+        return float(residual), u, target
 
     def _keep(self, x: Array) -> float:
         """Remember x if it is the best so far; its residual."""
@@ -208,16 +228,49 @@ class DenseRelaxation:
     def _newton(self, x: Array, tolerance: float) -> None:
         """Newton steps on x - S(x), S the one-contact solutions, with slopes of S by differences."""
         if self.rule == relaxation_kernels.COULOMB:
-            self._keep(self._natural_newton(self.W, self.q, x, _NATURAL_STEPS, tolerance)[0])
-            return
-        self.residual, made = newton_dense(
-            self.W, self.q, self.friction, self.frames, self.rule, self.dim, tolerance, x, self.impulse,
-            self.residual,
-        )  # fmt: skip
-        self.newton_steps += made
+            self._keep(self._natural_newton(self.matrix, self.q, x, _NATURAL_STEPS, tolerance)[0])
+        elif self.q.size <= NEWTON_AT_ONCE:
+            self.residual, made = newton_dense(
+                self.W, self.q, self.friction, self.frames, self.rule, self.dim, tolerance, x, self.impulse,
+                self.residual,
+            )  # fmt: skip
+            self.newton_steps += made
+        else:
+            self._newton_of_many(x, tolerance)
+
+    def _newton_of_many(self, x: Array, tolerance: float) -> None:
+        """As `newton_dense`, with the steps that W offers."""
+        here, u, target = self._residual(x)
+        first = here
+        for _ in range(NEWTON_STEPS):
+            slopes = np.empty((self.friction.size, self.dim, self.dim))
+            relaxation_kernels.solution_slopes(
+                self.matrix.local, u, self.friction, self.frames, self.rule, self.dim, x, slopes
+            )
+            self.newton_steps += 1
+            found, before = np.inf, here
+            for shift in NEWTON_SHIFTS:
+                step = self.matrix.newton_step(slopes, slopes @ self.matrix.local, target - x, shift)
+                if step is None:
+                    continue
+                for halving in range(HALVINGS):
+                    trial = x + 0.5**halving * step
+                    relaxation_kernels.within_cones(trial, self.friction, self.dim)
+                    found, trial_u, trial_target = self._residual(trial)
+                    if found < here:
+                        break
+                if found < here:
+                    break
+            if not found < here:
+                break
+            x, u, target, here = trial, trial_u, trial_target, found
+            if here < self.residual:
+                self.residual, self.impulse = here, x.copy()
+            if self.residual <= tolerance or (here > 0.9 * before and here > RELAXATION_GAIN * first):
+                break
 
     def _natural_newton(
-        self, W: Array, q: Array, x: Array, most: int, tolerance: float
+        self, matrix: ContactMatrix, q: Array, x: Array, most: int, tolerance: float
     ) -> tuple[Array, int, bool]:
         """Newton steps on x - P(x - ρ (q + W x)), whose zeros are all solutions with Coulomb's friction: the
         impulses they lead to, how many, and whether these are a zero.
@@ -227,29 +280,31 @@ class DenseRelaxation:
         """
         dim, count = self.dim, self.friction.size
         own, slopes = np.empty((2, count, dim, dim))
-        x, u, target = x.copy(), np.empty(x.size), np.empty(x.size)
-        system = (W, q, self.friction, dim)
-        square = relaxation_kernels.natural_map(*system, x, u, target, own, slopes)
-        squares = [square]
+        x, target = x.copy(), np.empty(x.size)
+
+        def gap_at(point: Array) -> float:
+            velocity = matrix.velocity(q, point)
+            return float(
+                relaxation_kernels.natural_map(
+                    matrix.local, self.friction, dim, point, velocity, target, own, slopes
+                )
+            )
+
+        squares = [gap_at(x)]
         solved, made = False, 0
         for _ in range(most):
             gap = target - x
             solved = float(np.abs(gap).max()) <= 0.1 * tolerance * float(np.abs(x).max())
             if solved:
                 break
-            matrix, right, rows = self._newton_system(W, slopes, own, gap)
-            step = gap.copy()
-            try:
-                step[rows] = np.linalg.solve(matrix + NEWTON_SHIFTS[1] * np.eye(len(right)), right)
-            except np.linalg.LinAlgError:
-                break
-            if not np.isfinite(step).all():
+            step = matrix.newton_step(slopes, own, gap, NEWTON_SHIFTS[1])
+            if step is None:
                 break
             made += 1
             size = 1.0
             while True:
                 trial = x + size * step
-                square = relaxation_kernels.natural_map(*system, trial, u, target, own, slopes)
+                square = gap_at(trial)
                 if square <= (1.0 - 1e-4 * size) * max(squares[-5:]) or size < 1e-3:
                     break
                 size *= 0.5
@@ -258,19 +313,6 @@ class DenseRelaxation:
         self.newton_steps += made
         relaxation_kernels.within_cones(x, self.friction, dim)
         return x, made, solved
-
-    def _newton_system(
-        self, W: Array, slopes: Array, own: Array, gap: Array
-    ) -> tuple[Array, Array, NDArray[np.bool_]]:
-        """Matrix I - own + slopes W over the contacts that a derivative lets move, its right side, its rows."""
-        dim, count = self.dim, self.friction.size
-        active = (slopes.reshape(count, -1) != 0.0).any(axis=1)
-        rows = np.repeat(active, dim)
-        inside = np.flatnonzero(active)
-        turned = slopes[active] @ W.reshape(count, dim, -1)[active]
-        turned.reshape(len(inside), dim, count, dim)[np.arange(len(inside)), :, inside] -= own[active]
-        turned = turned.reshape(-1, gap.size)
-        return turned[:, rows] + np.eye(int(rows.sum())), gap[rows] - turned[:, ~rows] @ gap[~rows], rows
 
     def _proximal(self, x: Array, tolerance: float) -> None:
         """The proximal point method, each step by Newton's method: with W + a I, which is regular where W is not,
@@ -284,7 +326,7 @@ class DenseRelaxation:
         share, x = _PROXIMAL, x.copy()
         for _ in range(_PROXIMAL_STEPS):
             a = share * mean
-            regular = self.W + a * np.eye(self.q.size)
+            regular = self.matrix.plus(a)
             found, made, solved = self._natural_newton(regular, self.q - a * x, x, _INNER, tolerance)
             if not solved:
                 share *= 10.0

@@ -93,15 +93,9 @@ def frames_of(W, friction, dim, frames):
     """Fill frames (nc, 10) as `contact_frames`, from the whole W; planar contacts need none."""
     if dim == 2:
         return
-    A = np.empty((3, 3))
-    for c in range(friction.size):
-        for r in range(3):
-            for s in range(3):
-                A[r, s] = W[3 * c + r, 3 * c + s]
-        if A[0, 0] > 0.0:
-            frame = dissipation_frame(A, friction[c])
-            for k in range(10):
-                frames[c, k] = frame[k]
+    local = np.empty((friction.size, 3, 3))
+    local_blocks(W, 3, local)
+    contact_frames(local, friction, frames)
 
 
 @kernel(forceinline=True)
@@ -178,21 +172,30 @@ def velocity_given(W, q, x, u):
                 u[i] += impulse * W[j, i]
 
 
+@kernel()
+def local_blocks(W, dim, local):
+    """Fill local (nc, dim, dim) with every contact's own block of W."""
+    for c in range(local.shape[0]):
+        for r in range(dim):
+            for s in range(dim):
+                local[c, r, s] = W[dim * c + r, dim * c + s]
+
+
 @kernel(forceinline=True)
-def solution_given_others(W, u, friction, frames, rule, dim, c, x, A, b, old, new, polish):
-    """Fill new (dim,) with the one-contact solution of contact c given all others; u = q + W x."""
+def solution_given_others(local, u, friction, frames, rule, dim, c, x, b, old, new, polish):
+    """Fill new (dim,) with the one-contact solution of contact c given all others, where u = q + W x, and the
+    contacts' own blocks of W are local (nc, dim, dim)."""
     i = dim * c
+    A = local[c]
     if dim == 3:
         old[0], old[1], old[2] = x[i], x[i + 1], x[i + 2]
         for r in range(3):
-            row = W[i + r]
-            b[r] = row[i] * old[0] + row[i + 1] * old[1] + row[i + 2] * old[2] - u[i + r]
+            b[r] = A[r, 0] * old[0] + A[r, 1] * old[1] + A[r, 2] * old[2] - u[i + r]
     else:
         old[0], old[1] = x[i], x[i + 1]
         for r in range(2):
-            A[r, 0], A[r, 1] = W[i + r, i], W[i + r, i + 1]
             b[r] = A[r, 0] * old[0] + A[r, 1] * old[1] - u[i + r]
-    if W[i, i] > 0.0:
+    if A[0, 0] > 0.0:
         one_contact(A, b, friction[c], frames[c], rule, dim, old, new, polish)
     else:
         for r in range(dim):
@@ -200,7 +203,7 @@ def solution_given_others(W, u, friction, frames, rule, dim, c, x, A, b, old, ne
 
 
 @kernel()
-def least_scale(W, q, dim):
+def least_scale(local, q, dim):
     """Square of the impulse that residuals are at least relative to, which would stop the contact that moves
     fastest: where an impact is tiny beside slip, or contacts of a face contradict each other by rounding, impulses
     cannot be told closer."""
@@ -209,7 +212,7 @@ def least_scale(W, q, dim):
         square = 0.0
         for r in range(dim):
             square += q[dim * c + r] ** 2
-        fastest, stiffest = max(fastest, square), max(stiffest, W[dim * c, dim * c])
+        fastest, stiffest = max(fastest, square), max(stiffest, local[c, 0, 0])
     return fastest / stiffest**2 if stiffest > 0.0 else 0.0
 
 
@@ -224,7 +227,8 @@ def relax_dense(W, q, friction, frames, rule, dim, omega, sweeps, tolerance, x, 
     """
     size = q.size
     count = friction.size
-    A = np.empty((dim, dim))
+    local = np.empty((count, dim, dim))
+    local_blocks(W, dim, local)
     b = np.empty(dim)
     old = np.empty(dim)
     new = np.empty(dim)
@@ -233,7 +237,7 @@ def relax_dense(W, q, friction, frames, rule, dim, omega, sweeps, tolerance, x, 
     step_before = np.empty(size)
     square_before = 0.0  # of step_before; 0 where it belongs to another line
     change = np.inf
-    least = least_scale(W, q, dim)
+    least = least_scale(local, q, dim)
     for sweep in range(sweeps):
         if sweep % 50 == 0:
             velocity_given(W, q, x, u)
@@ -243,7 +247,7 @@ def relax_dense(W, q, friction, frames, rule, dim, omega, sweeps, tolerance, x, 
         moved = 0.0
         largest = least
         for c in range(count):
-            solution_given_others(W, u, friction, frames, rule, dim, c, x, A, b, old, new, RELAXATION_POLISH)
+            solution_given_others(local, u, friction, frames, rule, dim, c, x, b, old, new, RELAXATION_POLISH)
             i = dim * c
             square = 0.0
             for r in range(dim):
@@ -296,18 +300,16 @@ def relax_dense(W, q, friction, frames, rule, dim, omega, sweeps, tolerance, x, 
 
 
 @kernel(allocates=True)
-def residual_dense(W, q, friction, frames, rule, dim, x, u, target):
-    """Refresh u = q + W x, fill target with every contact's solution given all others, and return the largest
+def residual_given(local, q, u, friction, frames, rule, dim, x, target):
+    """Fill target with every contact's solution given all others, where u = q + W x, and return the largest
     distance of an impulse from it relative to the largest impulse, or to what `least_scale` says."""
-    A = np.empty((dim, dim))
     b = np.empty(dim)
     old = np.empty(dim)
     new = np.empty(dim)
-    velocity_given(W, q, x, u)
     worst = 0.0
-    largest = least_scale(W, q, dim)
+    largest = least_scale(local, q, dim)
     for c in range(friction.size):
-        solution_given_others(W, u, friction, frames, rule, dim, c, x, A, b, old, new, DISSIPATION_POLISH)
+        solution_given_others(local, u, friction, frames, rule, dim, c, x, b, old, new, DISSIPATION_POLISH)
         distance = 0.0
         length = 0.0
         for r in range(dim):
@@ -317,6 +319,15 @@ def residual_dense(W, q, friction, frames, rule, dim, x, u, target):
         worst = max(worst, distance)
         largest = max(largest, length)
     return np.sqrt(worst / largest) if largest > 0.0 else 0.0
+
+
+@kernel(allocates=True)
+def residual_dense(W, q, friction, frames, rule, dim, x, u, target):
+    """Refresh u = q + W x; the rest as `residual_given`."""
+    local = np.empty((friction.size, dim, dim))
+    local_blocks(W, dim, local)
+    velocity_given(W, q, x, u)
+    return residual_given(local, q, u, friction, frames, rule, dim, x, target)
 
 
 @kernel(allocates=True)
@@ -338,51 +349,50 @@ def relax_and_judge(W, q, friction, rule, dim, sweeps, tolerance, x):
 
 
 @kernel(allocates=True)
-def solution_slopes(W, u, friction, frames, rule, dim, x, slopes):
+def solution_slopes(local, u, friction, frames, rule, dim, x, slopes):
     """Derivative (nc, dim, dim) of every contact's solution with respect to its b, by central differences.
 
     A kink inside the difference gives one of the slopes around it, as a semismooth Newton step wants.
     """
-    A = np.empty((dim, dim))
     b = np.empty(dim)
     old = np.empty(dim)
     new = np.empty(dim)
     high = np.empty(dim)
     low = np.empty(dim)
     for c in range(friction.size):
-        solution_given_others(W, u, friction, frames, rule, dim, c, x, A, b, old, new, DISSIPATION_POLISH)
+        solution_given_others(local, u, friction, frames, rule, dim, c, x, b, old, new, DISSIPATION_POLISH)
         scale = 0.0
         for r in range(dim):
             scale = max(scale, abs(b[r]))
         for s in range(dim):
             h = 1e-7 * scale
-            if h == 0.0 or not W[dim * c, dim * c] > 0.0:
+            if h == 0.0 or not local[c, 0, 0] > 0.0:
                 for r in range(dim):
                     slopes[c, r, s] = 0.0
                 continue
             centre = b[s]
             b[s] = centre + h
-            one_contact(A, b, friction[c], frames[c], rule, dim, new, high, DISSIPATION_POLISH)
+            one_contact(local[c], b, friction[c], frames[c], rule, dim, new, high, DISSIPATION_POLISH)
             b[s] = centre - h
-            one_contact(A, b, friction[c], frames[c], rule, dim, new, low, DISSIPATION_POLISH)
+            one_contact(local[c], b, friction[c], frames[c], rule, dim, new, low, DISSIPATION_POLISH)
             b[s] = centre
             for r in range(dim):
                 slopes[c, r, s] = (high[r] - low[r]) / (2.0 * h)
 
 
 @kernel()
-def natural_map(W, q, friction, dim, x, u, target, own, slopes):
+def natural_map(local, friction, dim, x, u, target, own, slopes):
     """Projections of x - ρ u on the cones, u = q + W x: fixed points are all solutions with Coulomb's friction.
 
-    Tangential projections use the disk of the projected normal impulse (Alart & Curnier). Fills u, target and the
-    derivative (nc, dim, dim) of the target: `own` by x at fixed u, `slopes` by -u. Returns |x - target|².
+    Tangential projections use the disk of the projected normal impulse (Alart & Curnier). Fills target and its
+    derivative (nc, dim, dim): `own` by x at fixed u, `slopes` by -u. Returns |x - target|². `local` as in
+    `solution_given_others`.
     """
-    velocity_given(W, q, x, u)
     total = 0.0
     for c in range(friction.size):
         i = dim * c
-        tangential = W[i + 1, i + 1] if dim == 2 else 0.5 * (W[i + 1, i + 1] + W[i + 2, i + 2])
-        rn = 1.0 / W[i, i] if W[i, i] > 0.0 else 1.0
+        tangential = local[c, 1, 1] if dim == 2 else 0.5 * (local[c, 1, 1] + local[c, 2, 2])
+        rn = 1.0 / local[c, 0, 0] if local[c, 0, 0] > 0.0 else 1.0
         rt = 1.0 / tangential if tangential > 0.0 else rn
         for r in range(dim):
             target[i + r] = 0.0

@@ -13,7 +13,7 @@ from carom.impact_laws import (
     MaximumDissipation,
     relaxation_kernels,
 )
-from carom.impact_laws.relaxation import DenseRelaxation
+from carom.impact_laws.relaxation import Relaxation
 
 PROBLEMS = Path(__file__).parents[3] / "shared" / "data" / "contact_problems.npz"
 RULES = ["maximum-dissipation", "coulomb"]
@@ -127,7 +127,7 @@ def test_proximal_steps_alone_solve_piles_from_anywhere(rule, seed):
     problem = pile(random, 27).dense()
     W, q, friction, _ = problem.kernel_arrays()
     assert np.linalg.matrix_rank(W, tol=1e-10) < len(W)
-    solver = DenseRelaxation(W, q, friction, RULES.index(rule), 3, np.zeros(len(q)))
+    solver = Relaxation(W, q, friction, RULES.index(rule), 3, np.zeros(len(q)))
     solver.prepare()
     start = np.abs(random.normal(size=len(q))) * np.tile([1.0, 0.1, 0.1], len(q) // 3)
     solver._proximal(start, 1e-10)

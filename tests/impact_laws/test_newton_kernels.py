@@ -44,8 +44,9 @@ def test_slopes_are_differences_of_solutions_whatever_memory_holds(seed):
     W, q, friction, frames = dense_problem(random, 3, 9)
     x = np.abs(random.normal(size=9))
     u = q + W @ x
-    slopes = np.empty((3, 3, 3))
-    relaxation_kernels.solution_slopes(W, u, friction, frames, 0, 3, x, slopes)
+    slopes, local = np.empty((2, 3, 3, 3))
+    relaxation_kernels.local_blocks(W, 3, local)
+    relaxation_kernels.solution_slopes(local, u, friction, frames, 0, 3, x, slopes)
     for contact in range(3):
         scale = np.abs(W[3 * contact : 3 * contact + 3, 3 * contact : 3 * contact + 3]).max()
         for axis in range(3):
