@@ -8,7 +8,6 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from ...bodies import FileFormatError
 from ...impact_laws import ImpactOutcome, ImpactProblem
 from ..collision.pairs import contact_jacobian, moving_bodies
 from ..engine.log_kernels import ACCUMULATES, IMPACT, IN_CONTACT, SHOCK
@@ -16,7 +15,7 @@ from ..event import ContactPatch, Event, EventKind, contact_names
 from ..laws import outcome_of_record, outcome_of_text
 from ..state import State
 from .log import Log
-from .stored_table import damaged
+from .stored_table import DAMAGE, damaged
 
 if TYPE_CHECKING:
     from .trajectory import Trajectory
@@ -64,9 +63,7 @@ class EventLog:
         damaged."""
         try:
             return self._resolution(number)
-        except FileFormatError:
-            raise
-        except (KeyError, IndexError, ValueError, TypeError) as error:
+        except DAMAGE as error:
             if self._trajectory.source is None:
                 raise
             raise damaged(self._trajectory.source, error) from error

@@ -1,0 +1,54 @@
+"""The door through which files of others come in: what they are and how large is checked before they are read."""
+
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+from . import checks
+
+
+class FileFormatError(ValueError):
+    """A file that cannot be used, with its ``path`` and the ``reason`` in one sentence."""
+
+    def __init__(self, path: Any, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path = path
+        self.reason = reason
+
+    def __reduce__(self) -> tuple:
+        return type(self), (self.path, self.reason)
+
+
+def read_bytes(path: Path, size_limit: int, what: str) -> bytes:
+    """All of a regular file of at most so many bytes; FileFormatError for anything else, also a pipe, a device or
+    a folder, from none of which anything is read."""
+    limit = checks.whole("size_limit", size_limit, 2**63 - 1)
+    try:
+        # A pipe without a writer would keep us waiting from the moment it is opened.
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except FileNotFoundError:
+        raise FileFormatError(path, "no such file") from None
+    except (OSError, ValueError) as error:
+        if path.is_dir():
+            raise FileFormatError(path, f"is a folder, not {what}") from None
+        raise FileFormatError(path, f"cannot be read ({getattr(error, 'strerror', None) or error})") from None
+    with open(descriptor, "rb") as file:
+        found = os.fstat(descriptor)
+        if stat.S_ISDIR(found.st_mode):
+            raise FileFormatError(path, f"is a folder, not {what}")
+        if not stat.S_ISREG(found.st_mode):
+            raise FileFormatError(path, "is not a regular file")
+        try:
+            if found.st_size <= limit:
+                content = file.read(limit + 1)
+                if len(content) <= limit:
+                    return content
+        except OSError as error:
+            raise FileFormatError(path, f"cannot be read ({error.strerror or error})") from None
+        except MemoryError:
+            raise FileFormatError(path, "does not fit in memory") from None
+    size = max(found.st_size, limit + 1)
+    raise FileFormatError(
+        path, f"has {size} bytes, more than the size limit of {limit}: raise it if the file is meant"
+    )
