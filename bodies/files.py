@@ -33,22 +33,22 @@ def read_bytes(path: Path, size_limit: int, what: str) -> bytes:
         if path.is_dir():
             raise FileFormatError(path, f"is a folder, not {what}") from None
         raise FileFormatError(path, f"cannot be read ({getattr(error, 'strerror', None) or error})") from None
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode):
+        os.close(descriptor)
+        raise FileFormatError(
+            path, f"is a folder, not {what}" if stat.S_ISDIR(found.st_mode) else "is not a regular file"
+        )
     with open(descriptor, "rb") as file:
-        found = os.fstat(descriptor)
-        if stat.S_ISDIR(found.st_mode):
-            raise FileFormatError(path, f"is a folder, not {what}")
-        if not stat.S_ISREG(found.st_mode):
-            raise FileFormatError(path, "is not a regular file")
         try:
-            if found.st_size <= limit:
-                content = file.read(limit + 1)
-                if len(content) <= limit:
-                    return content
+            content = file.read(limit + 1) if found.st_size <= limit else None
         except OSError as error:
             raise FileFormatError(path, f"cannot be read ({error.strerror or error})") from None
         except MemoryError:
             raise FileFormatError(path, "does not fit in memory") from None
-    size = max(found.st_size, limit + 1)
-    raise FileFormatError(
-        path, f"has {size} bytes, more than the size limit of {limit}: raise it if the file is meant"
-    )
+    if content is None or len(content) > limit:
+        size = max(found.st_size, limit + 1)
+        raise FileFormatError(
+            path, f"has {size} bytes, more than the size limit of {limit}: raise it if the file is meant"
+        )
+    return content

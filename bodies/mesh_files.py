@@ -112,8 +112,13 @@ def _parse(path: Path, ending: str, content: bytes) -> tuple[np.ndarray, np.ndar
     for part in scene.geometry.values():
         if not isinstance(part, trimesh.Trimesh) or len(part.faces) == 0:
             continue
-        vertices.append(np.asarray(part.vertices, dtype=np.float64))
-        faces.append(np.asarray(part.faces, dtype=np.int64) + count)
+        corners, triangles = np.asarray(part.vertices), np.asarray(part.faces)
+        if any(rows.ndim != 2 or rows.shape[1] != 3 for rows in (corners, triangles)):
+            raise FileFormatError(
+                path, "has vertices that are not three numbers, or faces that are not triangles"
+            )
+        vertices.append(corners.astype(np.float64))
+        faces.append(triangles.astype(np.int64) + count)
         count += len(part.vertices)
     return np.concatenate(vertices), np.concatenate(faces)
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from . import checks, hull
 from .mesh_files import load_mesh, merge_vertices
-from .tolerances import LARGEST_COORDINATE, LARGEST_MESH_FILE
+from .tolerances import FLAT_THICKNESS, LARGEST_COORDINATE, LARGEST_MESH_FILE
 
 if TYPE_CHECKING:
     from .decomposition import Decomposition
@@ -503,6 +503,7 @@ class Mesh(_ArrayShape):
         given: MassProperties | None = None,
         from_hull: MassProperties | None = None,
     ) -> None:
+        _refuse_slivers(vertices, triangles)
         assign = object.__setattr__
         assign(self, "vertices", _read_only(vertices))
         assign(self, "triangles", _read_only(triangles))
@@ -585,6 +586,18 @@ def _check_outward(vertices: np.ndarray, triangles: np.ndarray, name: str) -> No
     problem = hull.orientation_problem(vertices, triangles)
     if problem:
         raise ValueError(f"{name} {problem}: reverse its faces, {_INSTEAD}")
+
+
+def _refuse_slivers(vertices: np.ndarray, triangles: np.ndarray) -> None:
+    """ValueError for a mesh whose triangles are all so thin that its surface has no direction anywhere."""
+    corners = vertices[triangles]
+    size = float(np.ptp(corners.reshape(-1, 3), axis=0).max())
+    sides = (corners[:, [1, 2, 0]] - corners) / (size or 1.0)
+    height = np.linalg.norm(np.cross(sides[:, 0], sides[:, 1]), axis=1)
+    if not (height > FLAT_THICKNESS * np.linalg.norm(sides, axis=2).max(axis=1)).any():
+        raise ValueError(
+            f"mesh: expected a triangle at least that is thicker than {FLAT_THICKNESS:g} of its size, got slivers"
+        )
 
 
 def _hull_mass_properties(vertices: np.ndarray, name: str) -> MassProperties:

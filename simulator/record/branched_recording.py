@@ -11,7 +11,7 @@ from ..state import Model
 from .log import LOG_TABLES
 from .recorded import in_memory
 from .recording import VERSION, Recorder, opened, read_scene, read_trajectory, write_scene
-from .schema import dataset_in, group_in, number_of, whole_of
+from .schema import dataset_in, group_in, number_of, whole_of, write_text
 from .stored_table import DAMAGE, StoredFile, damaged
 
 _KIND = "carom branched run"
@@ -37,7 +37,8 @@ def save(run: BranchedRun, path: "str | os.PathLike") -> Path:
 
 
 def _write(run: BranchedRun, file: h5py.File) -> None:
-    file.attrs["format"], file.attrs["version"] = _KIND, VERSION
+    write_text(file, "format", _KIND)
+    file.attrs["version"] = VERSION
     file.attrs["branch_seed"], file.attrs["nodes"] = run.seed, len(run.nodes)
     file.attrs["first_event"], file.attrs["tolerance"] = run.first_event, run.tolerance
     write_scene(file, run.nodes[0].trajectory.scene)
@@ -86,7 +87,7 @@ def _read(file: h5py.File, stored: StoredFile) -> BranchedRun:
         parted_at = number_of(group, "parted_at")
         nodes.append(BranchNode(None if parent < 0 else parent, members, trajectory, first_event, parted_at))
     first_event = whole_of(file, "first_event", 0, len(nodes[0].trajectory.events))
-    tolerance = number_of(file, "tolerance") if "tolerance" in file.attrs else 0.0
+    tolerance = number_of(file, "tolerance")
     return BranchedRun(nodes, whole_of(file, "branch_seed"), first_event, tolerance)
 
 

@@ -88,5 +88,5 @@ def _refuse_damage(log: Log, bodies: int, begin: float, end: float) -> None:
             )
     for name in _COUNTED:
         offsets = log.offsets(name)
-        if (np.diff(offsets) < 0).any() or offsets[-1] > len(getattr(log, name)):
-            raise ValueError(f"{name}: the table is shorter than the events and pieces need")
+        if (np.diff(offsets) < 0).any() or offsets[-1] != len(getattr(log, name)):
+            raise ValueError(f"{name}: the table is shorter or longer than the events and pieces need")

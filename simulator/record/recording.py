@@ -21,12 +21,12 @@ from ..integrator import Integrator
 from ..state import Model
 from .log import LOG_TABLES, Log
 from .recorded import recorded_log
-from .schema import dataset_in, group_in, number_of, shorter, text_of, whole_of
+from .schema import dataset_in, group_in, number_of, shorter, text_of, whole_of, write_text
 from .stored_table import DAMAGE, StoredFile, damaged
 from .superblock import fault
 from .trajectory import RunStatus, Trajectory
 
-VERSION = 5
+VERSION = 6
 _KINDS = list(EventKind)
 _EVENTS_PER_FLUSH, _PIECES_PER_FLUSH = 64, 4096
 _CHUNK_BYTES, _SMALL_CHUNK_BYTES = 8192, 1024
@@ -93,6 +93,7 @@ _MEANING: dict[str, dict[str, str]] = {
     },
     "texts": {"": "UTF-8 JSON of events: note, or status, message, labels and info of a law's outcome"},
 }
+_MEANING_OF_MESSAGE = {"": "UTF-8, how the run ended in words"}
 _STATUSES = list(RunStatus)
 _PROGRESS = ("end time s", "rest time s or nan", "status", "bytes of the last message")
 
@@ -135,31 +136,33 @@ class Recorder:
         for name, dtype in (tables | {"message": np.dtype("u1")}).items():
             rows = max(1, chunk_bytes // dtype.itemsize)
             data = file.create_dataset(name, (0,), dtype=dtype, maxshape=(None,), chunks=(rows,))
-            data.attrs["meaning"] = json.dumps(_MEANING.get(name, {"": "UTF-8, how the run ended in words"}))
+            write_text(data, "meaning", json.dumps(_MEANING.get(name, _MEANING_OF_MESSAGE)))
         width = len(_PROGRESS) + len(LOG_TABLES) + 1
         data = file.create_dataset(
             "progress", (0, width), dtype="f8", maxshape=(None, width), chunks=(8, width)
         )
-        data.attrs["meaning"] = json.dumps(
-            [*_PROGRESS, *(f"whole rows of {name}" for name in (*LOG_TABLES, "message"))]
-        )
-        data.attrs["statuses"] = json.dumps([status.value for status in _STATUSES])
-        file["events"].attrs["kinds"] = json.dumps([kind.value for kind in _KINDS])
+        rows = (f"whole rows of {name}" for name in (*LOG_TABLES, "message"))
+        write_text(data, "meaning", json.dumps([*_PROGRESS, *rows]))
+        write_text(data, "statuses", json.dumps([status.value for status in _STATUSES]))
+        write_text(file["events"], "kinds", json.dumps([kind.value for kind in _KINDS]))
 
     def _describe(self) -> None:
         from ... import __version__
 
-        self._file.attrs["format"] = "carom recording"
-        self._file.attrs["version"] = VERSION
-        self._file.attrs["written_by"] = f"carom {__version__}"
-        self._file.attrs["law"] = self._trajectory.law_name
-        self._file.attrs["law_description"] = self._trajectory.law_description
-        self._file.attrs["seed"] = self._trajectory.seed
-        integrator = self._trajectory.integrator
-        self._file.attrs["integrator"] = json.dumps(None if integrator is None else asdict(integrator))
-        self._file.attrs["force_functions"] = json.dumps(self._trajectory.force_functions)
-        self._file.attrs["start_time"] = self._trajectory.start_time
-        self._file.attrs["remarks"] = json.dumps(self._trajectory.remarks)
+        trajectory = self._trajectory
+        integrator = None if trajectory.integrator is None else asdict(trajectory.integrator)
+        for name, text in (
+            ("format", "carom recording"),
+            ("written_by", f"carom {__version__}"),
+            ("law", trajectory.law_name),
+            ("law_description", trajectory.law_description),
+            ("integrator", json.dumps(integrator)),
+            ("force_functions", json.dumps(trajectory.force_functions)),
+            ("remarks", json.dumps(trajectory.remarks)),
+        ):
+            write_text(self._file, name, text)
+        self._file.attrs["version"], self._file.attrs["seed"] = VERSION, trajectory.seed
+        self._file.attrs["start_time"] = trajectory.start_time
 
     def event_added(self) -> None:
         """Flush when enough has come in."""
@@ -264,12 +267,14 @@ def opened(path: Path, *kinds: str) -> h5py.File:
     except DAMAGE:
         raise FileFormatError(path, f"it is not a {kind} (no HDF5 file)") from None
     try:
+        version = whole_of(file, "version", -(2**63)) if "version" in file.attrs else None
+        if "format" in file.attrs and version is not None and version != VERSION:
+            raise FileFormatError(path, f"expected format version {VERSION}, got {version}")
         found = text_of(file, "format") if "format" in file.attrs else ""
         if found not in kinds:
             what = f"a {found[:60]}" if found.startswith("carom ") else "an HDF5 file"
             raise FileFormatError(path, f"it is {what}, but no {kind}")
-        if (version := whole_of(file, "version")) != VERSION:
-            raise FileFormatError(path, f"expected format version {VERSION}, got {version}")
+        whole_of(file, "version")
     except DAMAGE as error:
         file.close()
         raise damaged(path, error) from error
@@ -284,11 +289,9 @@ def read_trajectory(
     trajectory = Trajectory(scene, text_of(file, "law"), whole_of(file, "seed"), model)
     trajectory.source = stored.path
     trajectory.law_description = text_of(file, "law_description")
-    trajectory.integrator = Integrator()
-    if "integrator" in file.attrs:  # which the first recordings of this version do not say
-        given = json.loads(text_of(file, "integrator"))
-        trajectory.integrator = None if given is None else Integrator(**given)
-        trajectory.force_functions = _texts_of(file, "force_functions")
+    integrator = json.loads(text_of(file, "integrator"))
+    trajectory.integrator = None if integrator is None else Integrator(**integrator)
+    trajectory.force_functions = _texts_of(file, "force_functions")
     trajectory.start_time = number_of(file, "start_time")
     trajectory.remarks = _texts_of(file, "remarks")
     last, rows, words = _progress(file)

@@ -24,8 +24,6 @@ _LARGEST = 1e150
 """Of any number of a recording: squares of it still are numbers."""
 _UNIT = 1e-6
 """By which the length of a recorded quaternion may differ from one."""
-_LONGEST_TEXT = 1 << 24
-"""Bytes of an attribute."""
 
 
 @dataclass(frozen=True)
@@ -227,21 +225,26 @@ def whole_of(owner: Any, name: str, least: int = 0, most: int = 2**63 - 1) -> in
     return value
 
 
+def write_text(owner: Any, name: str, text: str) -> None:
+    """Make a text an attribute, of its own length.
+
+    Texts of any length would lie in HDF5's global heap, which has no checksum: one damaged byte there lets HDF5
+    search for ever.
+    """
+    content = text.encode()
+    owner.attrs.create(name, np.bytes_(content), dtype=h5py.string_dtype("utf-8", max(1, len(content))))
+
+
 def text_of(owner: Any, name: str) -> str:
-    """An attribute that is a text."""
-    value = _attribute(owner, name, "O")
-    if not isinstance(value, str):
-        raise ValueError(f"{name}: expected a text, got {type(value).__name__}")
-    value.encode()  # undecodable bytes have come as surrogates
-    return value
+    """An attribute that is a text, as `write_text` makes it."""
+    return bytes(_attribute(owner, name, "S")).rstrip(b"\x00").decode()
 
 
 def _attribute(owner: Any, name: str, kinds: str) -> Any:
-    """A scalar attribute of one of these kinds of numpy's types, "O" a text of any length."""
+    """A scalar attribute of one of these kinds of numpy's types."""
     if name not in owner.attrs:
         raise ValueError(f"{name}: not in the file")
     stored = owner.attrs.get_id(name)
-    text = h5py.check_string_dtype(stored.dtype)
-    if stored.shape != () or stored.dtype.kind not in kinds or (kinds == "O") != (text is not None):
-        raise ValueError(f"{name}: expected one {'text' if kinds == 'O' else 'number'}, got {stored.dtype}")
+    if stored.shape != () or stored.dtype.kind not in kinds:
+        raise ValueError(f"{name}: expected one {'text' if kinds == 'S' else 'number'}, got {stored.dtype}")
     return owner.attrs[name]

@@ -22,7 +22,12 @@ SECONDS = float(os.environ.get("CAROM_FUZZ_SECONDS", "600"))
 FIRST_SEED = int(os.environ.get("CAROM_FUZZ_SEED", "0"))
 _EXAMPLES_AT_ONCE = 100
 _LONGEST_SENTENCE = 1200
-_HEALTH = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture)
+_COMMON: dict[str, Any] = {
+    "database": None,
+    "deadline": None,
+    "phases": (Phase.generate, Phase.shrink),
+    "suppress_health_check": (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much),
+}
 
 HOSTILE_NUMBERS = (
     math.nan, math.inf, -math.inf, 1e308, -1e308, 1e200, 1e-320, -0.0, 0.0, -1.0, 0.5, 1.0, 1e30,
@@ -58,33 +63,32 @@ HOSTILE_VALUES: tuple[Any, ...] = (
 )  # fmt: skip
 
 
-def few(examples: int) -> Callable[[Callable], Callable]:
-    """Settings of a test in every run: so many examples, always the same ones."""
-    return settings(
-        max_examples=examples,
-        derandomize=True,
-        database=None,
-        deadline=None,
-        phases=(Phase.explicit, Phase.generate, Phase.shrink),
-        suppress_health_check=_HEALTH,
-    )
+def few(check: Callable[..., None], strategies: dict[str, Any], examples: int, **fixed: Any) -> None:
+    """Check so many examples of what the strategies draw, always the same ones; `fixed` is what is not drawn."""
+    always = settings(max_examples=examples, derandomize=True, **_COMMON)
+    always(_drawing(check, strategies, fixed))()
 
 
-def go_on(test: Callable[..., Any], *arguments: Any) -> int:
-    """Repeat a test of hypothesis with seed after seed until the time is up; how many examples were tried."""
+def go_on(check: Callable[..., None], strategies: dict[str, Any], **fixed: Any) -> int:
+    """Check other examples, seed after seed, until the time is up; how many they were."""
     end, seed, tried = time.monotonic() + SECONDS, FIRST_SEED, 0
-    plain = settings(
-        max_examples=_EXAMPLES_AT_ONCE,
-        database=None,
-        deadline=None,
-        phases=(Phase.generate, Phase.shrink),
-        suppress_health_check=_HEALTH,
-        print_blob=True,
-    )
     while time.monotonic() < end:
-        hypothesis.seed(seed)(plain(test))(*arguments)
+        some = settings(max_examples=_EXAMPLES_AT_ONCE, print_blob=True, **_COMMON)
+        hypothesis.seed(seed)(some(_drawing(check, strategies, fixed)))()
         seed, tried = seed + 1, tried + _EXAMPLES_AT_ONCE
     return tried
+
+
+def _drawing(
+    check: Callable[..., None], strategies: dict[str, Any], fixed: dict[str, Any]
+) -> Callable[[], None]:
+    """A test that draws what a check wants."""
+
+    @hypothesis.given(**strategies)
+    def test(**drawn: Any) -> None:
+        check(**drawn, **fixed)
+
+    return test
 
 
 @contextmanager

@@ -12,10 +12,12 @@ import numpy as np
 
 import carom
 from carom.simulator import BranchedRun
+from carom.simulator.record.schema import write_text
 
 from .harness import HOSTILE_NUMBERS, HOSTILE_TEXTS, HOSTILE_WHOLES, assert_sentence, within
 
 DTYPES = ("f8", ">f8", "f4", "f2", "g", "c16", "i8", "i4", ">i4", "u8", "u1", "?", "S5", "V8", "i1")
+_MOST_NUMBERS = 1_000_000
 HUGE = (2**20, 2**31, 2**40, 2**60)
 
 
@@ -91,27 +93,26 @@ def _look(run: carom.Trajectory, thoroughly: bool) -> None:
 
 
 def tampered_bytes(content: bytes, rng: random.Random) -> tuple[bytes, int]:
-    """A file with bytes that are others, more or fewer; and how many of them are random."""
-    data = bytearray(content)
+    """A file with bytes that are others, more or fewer; and how many random ones came in."""
+    data, count = bytearray(content), 0
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
-        place = rng.randrange(len(data) + 1)
-        way = rng.randrange(5)
+        place, way = rng.randrange(len(data) + 1), rng.randrange(5)
+        block = rng.randbytes(rng.choice((1, 8, 64, 4096)))
         if way == 0:
-            for _ in range(rng.choice((1, 4, 64))):
-                data[rng.randrange(len(data))] = rng.randrange(256)
-            count = 64
+            for value in block[:64]:
+                data[rng.randrange(len(data))] = value
+            count += len(block[:64])
         elif way == 1:
-            block = rng.randbytes(rng.choice((8, 64, 4096)))
             data[place : place + len(block)] = block
+            count += len(block)
         elif way == 2:
-            del data[place : place + rng.choice((1, 8, 512))]
+            data[place:place] = block
+            count += len(block)
         elif way == 3:
-            data[place:place] = rng.randbytes(rng.choice((1, 8, 512)))
+            del data[place : place + rng.choice((1, 8, 512))]
         else:
             data[place : place + 64] = bytes([rng.choice((0, 255))]) * 64
-        if not data:
-            data = bytearray(b"\x00")
-    count = sum(a != b for a, b in zip(content, data, strict=False)) + abs(len(content) - len(data))
+        data = data or bytearray(1)
     return bytes(data), count
 
 
@@ -133,7 +134,7 @@ def tamper(path: Path, rng: random.Random) -> str:
                 TypeError,
                 OSError,
                 RuntimeError,
-                KeyError,
+                LookupError,
                 OverflowError,
                 AttributeError,
             ) as error:
@@ -262,7 +263,11 @@ def _attribute(file: h5py.File, name: str, rng: random.Random) -> str:
     elif way == 2:
         owner.attrs[key] = rng.choice(HOSTILE_WHOLES)
     elif way == 3:
-        owner.attrs[key] = rng.choice(HOSTILE_TEXTS)
+        text = rng.choice(HOSTILE_TEXTS)
+        if rng.random() < 0.3:
+            owner.attrs[key] = text
+        else:
+            write_text(owner, key, text)
     elif way == 4:
         owner.attrs[key] = np.zeros(rng.choice(((0,), (3,), (2, 2))), dtype=rng.choice(DTYPES))
     elif way == 5:
@@ -271,14 +276,14 @@ def _attribute(file: h5py.File, name: str, rng: random.Random) -> str:
         owner.attrs[key] = rng.choice((b"\xff\xfe", np.bytes_(b"x" * 50), np.complex128(1j), file.ref))
     else:
         value = owner.attrs[key]
-        if not isinstance(value, str):
+        if not isinstance(value, bytes):
             return "no text"
-        owner.attrs[key] = json.dumps(_other_json(json.loads(value), rng))
+        write_text(owner, key, json.dumps(_other_json(json.loads(value), rng)))
     return f"{key} {way}"
 
 
 def _description(file: h5py.File, name: str, rng: random.Random) -> str:
-    data = file["scene/description"]
+    data = _dataset(file, "scene/description", rng)
     meta = json.loads(data[()].tobytes())
     for _ in range(rng.choice((1, 1, 2))):
         meta = _other_json(meta, rng)
@@ -341,17 +346,19 @@ def _progress(file: h5py.File, name: str, rng: random.Random) -> str:
 def _table(file: h5py.File, table: str, rng: random.Random) -> h5py.Dataset:
     """That table, of any node."""
     group = file if table in file else file["node"][rng.choice(list(file["node"]))]
-    return group[table]
+    return _dataset(group, table, rng)
 
 
 def _dataset(file: h5py.File, name: str, rng: random.Random) -> h5py.Dataset:
     """The data set of that name, or any."""
     found = file[name]
-    if isinstance(found, h5py.Dataset):
-        return found
-    names: list[str] = []
-    file.visititems(lambda key, item: names.append(key) if isinstance(item, h5py.Dataset) else None)
-    return file[rng.choice(names)]
+    if not isinstance(found, h5py.Dataset):
+        names: list[str] = []
+        file.visititems(lambda key, item: names.append(key) if isinstance(item, h5py.Dataset) else None)
+        found = file[rng.choice(names)]
+    if found.size > _MOST_NUMBERS:
+        raise ValueError("an edit before has made it too large to be read")
+    return found
 
 
 _EDITS: tuple[Callable[[h5py.File, str, random.Random], str], ...] = (
