@@ -2,22 +2,37 @@
 
 import os
 import stat
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from . import checks
+
+_LONGEST_PATH = 300  # letters of it that an error shows
 
 
 class FileFormatError(ValueError):
     """A file that cannot be used, with its ``path`` and the ``reason`` in one sentence."""
 
     def __init__(self, path: Any, reason: str) -> None:
-        super().__init__(f"{path}: {reason}")
+        shown = str(path)
+        if len(shown) > _LONGEST_PATH:
+            shown = f"{shown[: _LONGEST_PATH // 2]}...{shown[-_LONGEST_PATH // 2 :]}"
+        super().__init__(f"{shown}: {reason}")
         self.path = path
         self.reason = reason
 
     def __reduce__(self) -> tuple:
         return type(self), (self.path, self.reason)
+
+
+def file_path(field: str, value: Any) -> Path:
+    """A path, given as text or a path; TypeError that names the field for anything else."""
+    if isinstance(value, PathLike):
+        value = value.__fspath__()
+    if not isinstance(value, str):
+        raise TypeError(f"{field}: expected the path of a file, got {type(value).__name__}")
+    return Path(value)
 
 
 def read_bytes(path: Path, size_limit: int, what: str) -> bytes:

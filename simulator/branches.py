@@ -16,6 +16,7 @@ from .event import Event
 from .record.trajectory import RunStatus, Trajectory
 from .simulator import Simulator
 
+_MOST_MEMBERS = 1_000_000
 Generators = Mapping[int, np.random.Generator]
 
 
@@ -144,6 +145,8 @@ def grow(
             raise TypeError(f"{name}: expected an integer of at least {least}, got {value!r}")
         if value < least:
             raise ValueError(f"{name}: expected at least {least}, got {value}")
+    if n > _MOST_MEMBERS:
+        raise ValueError(f"n: expected at most {_MOST_MEMBERS} members, got {n}")
     until = simulator.check_until(until)
     if not (isinstance(tolerance, int | float) and 0.0 <= tolerance < 1.0):
         raise ValueError(f"tolerance: expected a number of at least 0 and below 1, got {tolerance!r}")

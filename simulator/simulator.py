@@ -7,12 +7,12 @@ import copy
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..bodies import Drive, PlacedJoint, Scene, checks
+from ..bodies.files import file_path
 from ..impact_laws import ImpactLaw, ImpactOutcome, ImpactProblem
 from ..progress import ProgressBar
 from .apart import all_stay_apart
@@ -105,7 +105,7 @@ class Simulator:
         if record is not None:
             from .record.recording import Recorder
 
-            self._recorder = Recorder(self.trajectory, Path(record))
+            self._recorder = Recorder(self.trajectory, file_path("record", record))
 
     # -- what a user calls ---------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..bodies.files import file_path
 from ..progress import ProgressBar
 from .branches import BranchedRun, generators_of
 from .event import EventKind
@@ -66,7 +67,7 @@ def verify(
     (True, 1)
     """
     if not isinstance(recording, Trajectory | BranchedRun):
-        recording = _loaded(Path(recording))
+        recording = _loaded(file_path("recording", recording))
     if isinstance(recording, BranchedRun):
         return _verify_tree(recording, progress)
     done, difference = _again(recording, None, progress)

@@ -6,6 +6,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
+from ...bodies.files import file_path
 from ..branches import BranchedRun, BranchNode
 from ..state import Model
 from .log import LOG_TABLES
@@ -19,7 +20,7 @@ _KIND = "carom branched run"
 
 def save(run: BranchedRun, path: "str | os.PathLike") -> Path:
     """Write a tree; the file appears under its name only when it is complete."""
-    target = Path(path)
+    target = file_path("path", path)
     partial = target.with_name(target.name + ".partial")
     if target.is_dir():
         raise IsADirectoryError(f"branched run {target}: expected a file name, got a folder")
@@ -55,7 +56,7 @@ def _write(run: BranchedRun, file: h5py.File) -> None:
 
 def load(path: "str | os.PathLike") -> BranchedRun:
     """Read a tree; FileFormatError with one sentence for a missing, foreign or damaged file."""
-    source = Path(path)
+    source = file_path("path", path)
     with opened(source, _KIND) as file:
         try:
             return _read(file, StoredFile(source))

@@ -16,6 +16,7 @@ import h5py
 import numpy as np
 
 from ...bodies import FileFormatError, Scene
+from ...bodies.files import file_path
 from ..event import EventKind
 from ..integrator import Integrator
 from ..state import Model
@@ -102,10 +103,14 @@ class Recorder:
     """Writes a trajectory to a file while it grows."""
 
     def __init__(self, trajectory: Trajectory, path: Path):
-        if path.is_dir():
-            raise IsADirectoryError(f"recording {path}: expected a file name, got a folder")
-        if not path.parent.is_dir():
-            raise FileNotFoundError(f"recording {path}: the folder {path.parent} does not exist")
+        try:
+            os.fsencode(path)
+            if path.is_dir():
+                raise IsADirectoryError(f"recording {path}: expected a file name, got a folder")
+            if not path.parent.is_dir():
+                raise FileNotFoundError(f"recording {path}: the folder {path.parent} does not exist")
+        except ValueError as error:  # a NUL, or half of a character
+            raise ValueError(f"record: {str(path)!r} is no file's name ({error})") from None
         try:
             if path.is_file() and os.access(path, os.W_OK):
                 path.resolve().unlink()  # who reads the old recording keeps it
@@ -213,7 +218,7 @@ def write_scene(file: h5py.Group, scene: Scene) -> None:
 
 def save(trajectory: Trajectory, path: "str | os.PathLike") -> Path:
     """Write a whole trajectory; the file appears under its name only when it is complete."""
-    target = Path(path)
+    target = file_path("path", path)
     partial = target.with_name(target.name + ".partial")
     if target.is_dir():
         raise IsADirectoryError(f"recording {target}: expected a file name, got a folder")
@@ -235,7 +240,7 @@ def load(path: "str | os.PathLike") -> Trajectory:
 
     Raises FileFormatError with one sentence for a missing, foreign or damaged file.
     """
-    source = Path(path)
+    source = file_path("path", path)
     with opened(source, "carom recording") as file:
         try:
             stored = StoredFile(source)

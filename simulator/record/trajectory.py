@@ -201,9 +201,12 @@ class Trajectory:
         At an event time ``side="right"`` (default) is the state after it, ``"left"`` before it. Raises
         ValueError for times outside the run or another side.
         """
-        if side not in ("left", "right"):
+        if not (isinstance(side, str) and side in ("left", "right")):
             raise ValueError(f"side: expected 'left' or 'right', got {side!r}")
-        times = np.atleast_1d(np.asarray(t, dtype=float))
+        try:
+            times = np.atleast_1d(np.asarray(t, dtype=float))
+        except (TypeError, ValueError, OverflowError):
+            raise TypeError(f"t: expected a number or an array of numbers, got {str(t)[:60]}") from None
         if times.ndim != 1:
             raise ValueError(f"t: expected a number or an array of shape (T,), got shape {times.shape}")
         outside = times[~((times >= self.start_time) & (times <= self.end_time))]

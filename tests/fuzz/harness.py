@@ -2,9 +2,11 @@
 
 A test draws its input with hypothesis. By default its examples are always the same and few; marked `long`, it
 goes on with other ones, seed after seed, for the seconds that the environment variable CAROM_FUZZ_SECONDS gives it
-(600). A crash names the seed with which it comes again. Every crash found is a case in `test_found_cases.py`.
+(600). A crash names the seed with which it comes again. Every crash found is a case in one of the tests whose names
+begin with `test_hostile`.
 """
 
+import linecache
 import math
 import os
 import signal
@@ -56,10 +58,10 @@ HOSTILE_TEXTS = (
     '{"a": {}}', "[" * 100_000, "1e999", "-1", "null", "[[], [1]]", '"x"',
 )  # fmt: skip
 HOSTILE_VALUES: tuple[Any, ...] = (
-    *HOSTILE_NUMBERS, *HOSTILE_WHOLES, *HOSTILE_TEXTS, None, True, False, 1j, b"x", (), [], {}, set(), object(),
-    [1.0, 2.0, 3.0], [[1.0, 2.0], [3.0]], (math.nan,) * 3, (1e308,) * 3, (0.0, 0.0, 0.0), [None] * 3, ["a"] * 3,
-    np.zeros((3, 3)), np.zeros(3, dtype=complex), np.float32(2), np.int8(-1), np.array(1.0), np.array([[]]), 2**70,
-    10**400, lambda: None, str, "floor",
+    *HOSTILE_NUMBERS, *HOSTILE_WHOLES, *(text for text in HOSTILE_TEXTS if len(text) < 100),
+    None, True, False, 1j, b"x", (), [], {}, set(), object(), [1.0, 2.0, 3.0], [[1.0, 2.0], [3.0]], (math.nan,) * 3,
+    (1e308,) * 3, (0.0, 0.0, 0.0), [None] * 3, ["a"] * 3, np.zeros((3, 3)), np.zeros(3, dtype=complex),
+    np.float32(2), np.int8(-1), np.array(1.0), np.array([[]]), 2**70, 10**400, lambda: None, str, "floor",
 )  # fmt: skip
 
 
@@ -123,7 +125,9 @@ def assert_ours(error: BaseException) -> None:
     while trace.tb_next is not None:
         trace = trace.tb_next
     module = trace.tb_frame.f_globals.get("__name__", "")
-    assert module.startswith("carom"), f"raised by {module}: {type(error).__name__}: {error}"
+    line = linecache.getline(trace.tb_frame.f_code.co_filename, trace.tb_lineno).strip()
+    ours = module.startswith("carom") and line.startswith("raise")  # compiled code has no frame of its own
+    assert ours, f"raised by {module}: {line!r}: {type(error).__name__}: {error}"
 
 
 def seeds() -> Any:
