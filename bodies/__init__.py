@@ -2,6 +2,7 @@
 
 from .body import ALL_GROUPS, Body
 from .decomposition import Decomposition
+from .files import FileFormatError
 from .forces import Drag
 from .joints import (
     DistanceJoint,
@@ -17,7 +18,7 @@ from .joints import (
     UniversalJoint,
 )
 from .material import Material
-from .mesh_files import FileFormatError, load_mesh
+from .mesh_files import load_mesh
 from .scene import Scene
 from .shapes import (
     Box,

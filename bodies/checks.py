@@ -11,7 +11,10 @@ def number(field: str, value: Any, *, minimum: float = -math.inf, above: float |
     """A finite real number of at least ``minimum`` (or strictly above ``above``) as float."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real | np.floating | np.integer):
         raise TypeError(f"{field}: expected a number, got {_shown(value)}")
-    result = float(value)
+    try:
+        result = float(value)
+    except OverflowError:
+        result = math.inf
     if not math.isfinite(result):
         raise ValueError(f"{field}: expected a finite number, got {result}")
     if above is not None and not result > above:

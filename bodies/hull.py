@@ -55,8 +55,7 @@ def _scaled_hull(points: np.ndarray, name: str) -> tuple[np.ndarray, Any, float,
     center = points.mean(axis=0)
     size = float(np.abs(points - center).max())
     scaled = (points - center) / size
-    directions = np.linalg.svd(scaled, full_matrices=False)[2]
-    if np.ptp(scaled @ directions[2]) < FLAT_THICKNESS:
+    if _thickness(scaled) < FLAT_THICKNESS:
         raise ValueError(flat)
     scaled = _without_near_duplicates(scaled)
     try:
@@ -67,9 +66,17 @@ def _scaled_hull(points: np.ndarray, name: str) -> tuple[np.ndarray, Any, float,
     return scaled, hull, size, center
 
 
+def _thickness(scaled: np.ndarray) -> float:
+    """Extent of points (n, 3) of size one, about their centre, along the direction in which they vary least."""
+    directions = np.linalg.svd(scaled, full_matrices=False)[2]
+    return float(np.ptp(scaled @ directions[2]))
+
+
 def check_polyhedron(corners: np.ndarray, polygons: list[np.ndarray]) -> None:
     """ValueError unless the faces close up into one convex polyhedron, each seen counter-clockwise."""
     directed: set[tuple[int, int]] = set()
+    if len(corners) < 4:
+        raise ValueError(f"hull: expected four corners at least, got {len(corners)}")
     for polygon in polygons:
         if len(polygon) < 3 or polygon.min() < 0 or polygon.max() >= len(corners):
             raise ValueError("hull: a face has fewer than three corners or names an unknown one")
@@ -80,6 +87,8 @@ def check_polyhedron(corners: np.ndarray, polygons: list[np.ndarray]) -> None:
     if len(corners) - count // 2 + len(polygons) != 2:
         raise ValueError("hull: its faces are not those of one solid")
     size = float(np.abs(corners - corners.mean(axis=0)).max())
+    if _thickness((corners - corners.mean(axis=0)) / size) < FLAT_THICKNESS:
+        raise ValueError("hull: it is flat")
     for polygon in polygons:
         outline = corners[polygon]
         normal = polygon_normal(outline)

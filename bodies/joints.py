@@ -65,7 +65,7 @@ class Drive:
             object.__setattr__(self, name, checks.number(name, getattr(self, name), minimum=0.0))
         for name in ("target", "rate", "effort"):
             object.__setattr__(self, name, checks.number(name, getattr(self, name)))
-        if self.limit != math.inf:
+        if not (isinstance(self.limit, float) and self.limit == math.inf):
             object.__setattr__(self, "limit", checks.number("limit", self.limit, above=0.0))
 
 
@@ -403,10 +403,13 @@ def describe_joint(placed_joint: PlacedJoint) -> dict[str, Any]:
     }
 
 
-def restored_joint(entry: dict[str, Any]) -> PlacedJoint:
-    """The joint that ``describe_joint`` wrote; KeyError, TypeError or ValueError for anything else."""
+def restored_joint(entry: dict[str, Any], bodies: tuple[Body, ...]) -> PlacedJoint:
+    """The joint of these bodies that ``describe_joint`` wrote; KeyError, TypeError or ValueError for another."""
     given: dict[str, Any] = dict(entry["given"])
-    body, base = int(given["body"]), int(given["base"])
+    body = checks.whole("joint body", given["body"], len(bodies) - 1)
+    base = -1 if given["base"] == -1 else checks.whole("joint base", given["base"], len(bodies) - 1)
+    if body == base or (bodies[body].fixed and (base < 0 or bodies[base].fixed)):
+        raise ValueError("joint: expected two bodies of which one can move")
     given["base"] = None if base < 0 else base
     if given.get("limits") is not None:
         given["limits"] = tuple(float(limit) for limit in given["limits"])
@@ -416,9 +419,12 @@ def restored_joint(entry: dict[str, Any]) -> PlacedJoint:
         given["drive"] = Drive(**{name: float(value) for name, value in given["drive"].items()})
     rows = [_restored_row(numbers) for numbers in entry["rows"]]
     coordinate = rows.pop() if entry["has_coordinate"] else None
-    return PlacedJoint(
-        _KINDS[entry["kind"]](**given), str(entry["name"]), body, base, tuple(rows), coordinate
-    )
+    joint = _KINDS[entry["kind"]](**given)
+    fresh = placed(joint, str(entry["name"]), body, base, bodies)
+    kinds = [row.kind for row in (*fresh.rows, fresh.coordinate) if row is not None]
+    if [row.kind for row in (*rows, coordinate) if row is not None] != kinds:
+        raise ValueError(f"joint rows: expected those of a {joint.word} joint, {kinds}")
+    return PlacedJoint(joint, fresh.name, body, base, tuple(rows), coordinate)
 
 
 def _written(value: Any) -> Any:
@@ -437,9 +443,7 @@ def _written(value: Any) -> Any:
 
 
 def _restored_row(numbers: list[float]) -> JointRow:
-    kind, values = RowKind(int(numbers[0])), np.array(numbers[1:], dtype=float)
-    if values.shape != (18,):
-        raise ValueError(f"joint row: expected 19 numbers, got {len(numbers)}")
+    kind, values = RowKind(int(numbers[0])), checks.array("joint row", numbers[1:], (18,))
     return JointRow(kind, values[0:3], values[3:6], values[6:9], values[9:12], float(values[12]), values[14:])
 
 

@@ -1,8 +1,8 @@
-"""Geometry from mesh files. Nothing in a file is executed; materials and textures are never read."""
+"""Geometry from mesh files. Nothing in a file is executed or fetched; materials and textures are never read."""
 
 import io
-import json
 import logging
+import re
 import warnings
 from os import PathLike
 from pathlib import Path
@@ -10,54 +10,52 @@ from typing import Any
 
 import numpy as np
 
-from .tolerances import MERGE_DISTANCE
+from .files import FileFormatError, read_bytes
+from .gltf_geometry import gltf_triangles
+from .tolerances import LARGEST_COORDINATE, LARGEST_MESH_FILE, MERGE_DISTANCE
 
 FORMATS = ("stl", "obj", "ply", "off", "glb", "gltf")
+_VERTEX, _FACE = re.compile(rb"[^\S\n]*v\s"), re.compile(rb"[^\S\n]*f\s")
+_UNUSUAL_FACE = re.compile(rb"(?m)^[^\S\n]*f[^\S\n][^\n]*[^\S\n][-+0]|^[^\S\n]*f[^\S\n]+[-+0]")
+"""Maybe of an OBJ file, with a vertex of number 0, or counted back from the last."""
 
 # Without a handler of its own, the logger of trimesh would print warnings to standard error.
 logging.getLogger("trimesh").addHandler(logging.NullHandler())
 
 
-class FileFormatError(ValueError):
-    """A file that cannot be used, with its ``path`` and the ``reason`` in one sentence."""
-
-    def __init__(self, path: Any, reason: str) -> None:
-        super().__init__(f"{path}: {reason}")
-        self.path = path
-        self.reason = reason
-
-    def __reduce__(self) -> tuple:
-        return type(self), (self.path, self.reason)
-
-
-def load_mesh(path: str | Path) -> tuple[np.ndarray, np.ndarray]:
+def load_mesh(path: str | Path, *, size_limit: int = LARGEST_MESH_FILE) -> tuple[np.ndarray, np.ndarray]:
     """Vertices (V, 3) in the file's own unit and triangles (F, 3) of a mesh file.
 
     All parts of a scene are placed by their transforms and joined; vertices at one position are one vertex,
     triangles that collapse by this are dropped, and a triangle that is there twice is kept once. Formats:
-    STL, OBJ, PLY, OFF, GLB, GLTF, told by the file's ending. Raises FileFormatError.
+    STL, OBJ, PLY, OFF, GLB, GLTF, told by the file's ending.
+
+    size_limit : bytes that the file may have, with the buffers beside a .gltf; by default 2^28
+
+    Nothing of a file is executed and nothing is fetched. Raises FileFormatError for what is no regular file, larger
+    than the limit, malformed, or needs what carom does not read.
+
+    >>> import carom, pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "corner.obj"
+    ...     _ = path.write_text("v 0 0 0\\nv 1 0 0\\nv 0 1 0\\nf -3 -2 -1\\n")
+    ...     vertices, triangles = carom.bodies.load_mesh(path, size_limit=1000)
+    >>> vertices.shape, triangles.shape
+    ((3, 3), (1, 3))
     """
     if not isinstance(path, str | PathLike):
         raise TypeError(f"path: expected a file's path, got {type(path).__name__}")
     path = Path(path)
     ending = path.suffix.lower().lstrip(".")
-    try:
-        if path.is_dir():
-            raise FileFormatError(path, "is a folder, not a mesh file")
-        if not path.exists():
-            raise FileFormatError(path, "no such file")
-    except OSError as error:
-        raise FileFormatError(path, f"cannot be read ({error.strerror or error})") from None
+    _refuse_missing(path)
     if ending not in FORMATS:
         known = ", ".join(f".{name}" for name in FORMATS)
         raise FileFormatError(path, f"unknown ending {path.suffix!r}; known mesh formats are {known}")
-    try:
-        with path.open("rb") as file:
-            file.read(1)
-    except OSError as error:
-        raise FileFormatError(path, f"cannot be read ({error.strerror or error})") from None
-
-    vertices, faces = _parse(path, ending)
+    content = read_bytes(path, size_limit, "a mesh file")
+    if ending in ("glb", "gltf"):
+        vertices, faces = gltf_triangles(path, content, size_limit)
+    else:
+        vertices, faces = _parse(path, ending, content)
     if len(faces) == 0:
         raise FileFormatError(path, f"holds no faces, or is no {ending.upper()} file")
     if faces.min() < 0 or faces.max() >= len(vertices):
@@ -65,26 +63,39 @@ def load_mesh(path: str | Path) -> tuple[np.ndarray, np.ndarray]:
     used = vertices[np.unique(faces)]
     if not np.isfinite(used).all():
         raise FileFormatError(path, "has vertices that are NaN or infinite")
+    largest = float(np.abs(used).max())
+    if largest > LARGEST_COORDINATE:
+        raise FileFormatError(
+            path, f"has a coordinate of {largest:.3g}, beyond the largest of {LARGEST_COORDINATE:g}"
+        )
     vertices, faces = merge_vertices(vertices, faces)
     if len(faces) == 0:
         raise FileFormatError(path, "has only faces without area")
     return vertices, faces
 
 
-def _parse(path: Path, ending: str) -> tuple[np.ndarray, np.ndarray]:
+def _refuse_missing(path: Path) -> None:
+    """FileFormatError for a folder and for what is not there, whatever its ending."""
+    try:
+        if path.is_dir():
+            raise FileFormatError(path, "is a folder, not a mesh file")
+        if not path.exists():
+            raise FileFormatError(path, "no such file")
+    except OSError as error:
+        raise FileFormatError(path, f"cannot be read ({error.strerror or error})") from None
+
+
+def _parse(path: Path, ending: str, content: bytes) -> tuple[np.ndarray, np.ndarray]:
     import trimesh
 
+    if ending == "obj":
+        content = _absolute_indices(path, content)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            if ending in ("obj", "off", "ply", "stl"):
-                options: dict[str, Any] = {"skip_materials": True} if ending == "obj" else {}
-                content = io.BytesIO(_decodable(path.read_bytes(), ending))
-                scene = trimesh.load_scene(content, file_type=ending, process=False, **options)
-            else:  # by name, so that a GLTF file finds its buffers
-                if ending == "gltf":
-                    json.loads(path.read_bytes())
-                scene = trimesh.load_scene(str(path), process=False)
+            options: dict[str, Any] = {"skip_materials": True} if ending == "obj" else {}
+            stream = io.BytesIO(_decodable(content, ending))
+            scene = trimesh.load_scene(stream, file_type=ending, process=False, **options)
     except MemoryError:
         raise FileFormatError(path, "does not fit in memory") from None
     except ImportError as error:
@@ -98,22 +109,49 @@ def _parse(path: Path, ending: str) -> tuple[np.ndarray, np.ndarray]:
     vertices = [np.empty((0, 3))]
     faces = [np.empty((0, 3), dtype=np.int64)]
     count = 0
-    for node in sorted(scene.graph.nodes_geometry):
-        transform, name = scene.graph[node]
-        part = scene.geometry[name]
+    for part in scene.geometry.values():
         if not isinstance(part, trimesh.Trimesh) or len(part.faces) == 0:
             continue
-        placed = np.asarray(part.vertices, dtype=np.float64)
-        placed_faces = np.asarray(part.faces, dtype=np.int64)
-        transform = np.asarray(transform, dtype=np.float64)
-        if not np.array_equal(transform, np.eye(4)):
-            placed = placed @ transform[:3, :3].T + transform[:3, 3]
-            if np.linalg.det(transform[:3, :3]) < 0.0:  # a mirror turns triangles inside out
-                placed_faces = placed_faces[:, ::-1]
-        vertices.append(placed)
-        faces.append(placed_faces + count)
-        count += len(placed)
+        corners, triangles = np.asarray(part.vertices), np.asarray(part.faces)
+        if any(rows.ndim != 2 or rows.shape[1] != 3 for rows in (corners, triangles)):
+            raise FileFormatError(
+                path, "has vertices that are not three numbers, or faces that are not triangles"
+            )
+        vertices.append(corners.astype(np.float64))
+        faces.append(triangles.astype(np.int64) + count)
+        count += len(part.vertices)
     return np.concatenate(vertices), np.concatenate(faces)
+
+
+def _absolute_indices(path: Path, content: bytes) -> bytes:
+    """An OBJ file whose faces count vertices from the first, not back from the last, which trimesh would take for
+    the last of the whole file; FileFormatError for a vertex of number 0, which trimesh would take for the last."""
+    if b"\\" in content:  # lines that go on
+        content = content.replace(b"\\\r\n", b" ").replace(b"\\\n", b" ")
+    if not _UNUSUAL_FACE.search(content):
+        return content
+    lines, vertices = content.split(b"\n"), 0
+    for k, line in enumerate(lines):
+        if _VERTEX.match(line):
+            vertices += 1
+        elif _FACE.match(line):
+            words = line.split()
+            lines[k] = b" ".join([b"f", *(_absolute(path, word, vertices) for word in words[1:])])
+    return b"\n".join(lines)
+
+
+def _absolute(path: Path, corner: bytes, vertices: int) -> bytes:
+    """A corner of a face, such as 1, -3 or -3/2/-1, counted from the first vertex, after so many vertices."""
+    text, slash, rest = corner.partition(b"/")
+    try:
+        number = int(text[:20])
+    except ValueError:  # trimesh says so
+        return corner
+    if number == 0 or vertices + number < 0:
+        raise FileFormatError(
+            path, f"has a face with vertex {number}, after {vertices} vertices counted from 1"
+        )
+    return corner if number > 0 else b"%d" % (vertices + number + 1) + slash + rest
 
 
 def _decodable(content: bytes, ending: str) -> bytes:

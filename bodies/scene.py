@@ -343,9 +343,16 @@ class Scene:
                 scene.set_pair_material(first, second, Material(**entry["material"]))
             for first, second in meta["disabled_pairs"]:
                 scene.disable_collision(first, second)
-            scene._joints = [restored_joint(entry) for entry in meta["joints"]]
-            scene._drag = {int(body): np.array(numbers) for body, numbers in meta["drag"]}
-            scene._plane = None if meta["plane"] is None else np.array(meta["plane"])
+            scene._joints = [restored_joint(entry, scene.bodies) for entry in meta["joints"]]
+            for body, numbers in meta["drag"]:
+                if body != -1:
+                    scene.index(body)
+                scene._drag[int(body)] = checks.array("drag", numbers, (3,))
+                if (scene._drag[int(body)] < 0.0).any():
+                    raise ValueError(f"drag: expected numbers of at least 0, got {numbers}")
+            if meta["plane"] is not None:
+                scene.planar(meta["plane"])
+                scene._plane = checks.array("plane", meta["plane"], (3,))
         except (KeyError, IndexError, TypeError, AttributeError) as error:
             raise ValueError(
                 f"scene description: an entry is missing or malformed ({type(error).__name__}: {error})"
@@ -366,7 +373,7 @@ def _describe_mass_properties(properties: MassProperties | None) -> dict[str, An
 
 def _restored_body(entry: dict[str, Any], shapes: list[Shape]) -> Body:
     body = Body(
-        shapes[entry["shape"]],
+        shapes[checks.whole("shape", entry["shape"], len(shapes) - 1)],
         mass=entry["mass"],
         inertia=entry["inertia"],
         position=entry["position"],

@@ -19,6 +19,7 @@ import numpy as np
 
 from . import checks, hull
 from .mesh_files import load_mesh, merge_vertices
+from .tolerances import FLAT_THICKNESS, LARGEST_COORDINATE, LARGEST_MESH_FILE
 
 if TYPE_CHECKING:
     from .decomposition import Decomposition
@@ -332,17 +333,18 @@ class ConvexMesh(_ArrayShape):
 
     ``vertices`` (V, 3) are the hull's corners relative to its centre of mass; ``center_of_mass`` (3,) is that
     centre in the coordinates given. Coplanar triangles are one face, and points inside a face or an edge are
-    no corners. Raises ValueError for points without volume, FileFormatError for a file that cannot be used.
+    no corners. ``size_limit`` is that of ``load_mesh``. Raises ValueError for points without volume,
+    FileFormatError for a file that cannot be used.
     """
 
     vertices: np.ndarray
     polygons: tuple[tuple[int, ...], ...]
 
-    def __init__(self, vertices: Any) -> None:
+    def __init__(self, vertices: Any, *, size_limit: int = LARGEST_MESH_FILE) -> None:
         if isinstance(vertices, str | PathLike):
-            source, points = str(vertices), load_mesh(Path(vertices))[0]
+            source, points = str(vertices), load_mesh(Path(vertices), size_limit=size_limit)[0]
         else:
-            source, points = "vertices", checks.array("vertices", vertices, (None, 3))
+            source, points = "vertices", _checked_points(vertices)
         corners, polygons = hull.convex_polyhedron(points, source)
         _, center, _ = hull.integrals(corners, hull.fan_triangles(polygons))
         self._set(corners - center, polygons, center)
@@ -415,6 +417,8 @@ class Mesh(_ArrayShape):
     without them. ``closed`` says whether ``triangles`` (F, 3) enclose a solid, all wound outward (cavities
     towards their inside).
 
+    ``size_limit`` is that of ``load_mesh``.
+
     Raises ValueError for mass from the surface of a mesh that is not closed, mass from a hull without volume,
     or both ``mass_from`` and ``mass_properties``; FileFormatError for a file that cannot be used.
     """
@@ -431,11 +435,12 @@ class Mesh(_ArrayShape):
         mass_properties: MassProperties | None = None,
         *,
         mass_from: Literal["surface", "hull"] | None = None,
+        size_limit: int = LARGEST_MESH_FILE,
     ) -> None:
         name = "mesh"
         if isinstance(source, str | PathLike):
             name = str(source)
-            vertices, triangles = load_mesh(Path(source))
+            vertices, triangles = load_mesh(Path(source), size_limit=size_limit)
         elif hasattr(source, "vertices") and hasattr(source, "faces"):
             vertices, triangles = _checked_mesh(source.vertices, source.faces)
         elif isinstance(source, tuple | list) and len(source) == 2:
@@ -498,6 +503,7 @@ class Mesh(_ArrayShape):
         given: MassProperties | None = None,
         from_hull: MassProperties | None = None,
     ) -> None:
+        _refuse_slivers(vertices, triangles)
         assign = object.__setattr__
         assign(self, "vertices", _read_only(vertices))
         assign(self, "triangles", _read_only(triangles))
@@ -582,6 +588,18 @@ def _check_outward(vertices: np.ndarray, triangles: np.ndarray, name: str) -> No
         raise ValueError(f"{name} {problem}: reverse its faces, {_INSTEAD}")
 
 
+def _refuse_slivers(vertices: np.ndarray, triangles: np.ndarray) -> None:
+    """ValueError for a mesh whose triangles are all so thin that its surface has no direction anywhere."""
+    corners = vertices[triangles]
+    size = float(np.ptp(corners.reshape(-1, 3), axis=0).max())
+    sides = (corners[:, [1, 2, 0]] - corners) / (size or 1.0)
+    height = np.linalg.norm(np.cross(sides[:, 0], sides[:, 1]), axis=1)
+    if not (height > FLAT_THICKNESS * np.linalg.norm(sides, axis=2).max(axis=1)).any():
+        raise ValueError(
+            f"mesh: expected a triangle at least that is thicker than {FLAT_THICKNESS:g} of its size, got slivers"
+        )
+
+
 def _hull_mass_properties(vertices: np.ndarray, name: str) -> MassProperties:
     """Of the convex hull at density one, in the coordinates of the vertices."""
     try:
@@ -592,8 +610,17 @@ def _hull_mass_properties(vertices: np.ndarray, name: str) -> MassProperties:
     return MassProperties(volume, inertia, center)
 
 
-def _checked_mesh(vertices: Any, faces: Any) -> tuple[np.ndarray, np.ndarray]:
+def _checked_points(vertices: Any) -> np.ndarray:
     points = checks.array("vertices", vertices, (None, 3))
+    if (largest := float(np.abs(points).max(initial=0.0))) > LARGEST_COORDINATE:
+        raise ValueError(
+            f"vertices: expected coordinates of at most {LARGEST_COORDINATE:g}, got {largest:.3g}"
+        )
+    return points
+
+
+def _checked_mesh(vertices: Any, faces: Any) -> tuple[np.ndarray, np.ndarray]:
+    points = _checked_points(vertices)
     merged, triangles = merge_vertices(points, _checked_triangles(faces, len(points)))
     if len(triangles) == 0:
         raise ValueError("faces: expected one at least whose three corners differ, got none")

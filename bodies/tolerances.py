@@ -48,3 +48,19 @@ INERTIA_RELATIVE = 1e-9
 Covers rounding and flat bodies, for which the inequality is an equality. Smaller: exact inertias of thin
 bodies are refused after a rotation. Larger: inertias no mass distribution has are accepted.
 """
+
+LARGEST_COORDINATE = 1e30
+"""In the unit of a mesh file. A file with a coordinate beyond this is refused.
+
+Moments of inertia grow with the fifth power of the size and their determinant with the fifteenth, which here still
+are numbers. Larger: areas and volumes overflow, and a search for equal vertices fails. Smaller: sizes that a unit
+makes large, such as a planet's in micrometres (1e13), would be refused one day.
+"""
+
+LARGEST_MESH_FILE = 1 << 28
+"""Bytes that a mesh file may have, unless the caller allows more.
+
+Five million triangles of a binary STL, which are read and merged in some tens of seconds. Larger: a file that is
+mostly a hole, as anyone can send, keeps a program busy for minutes and takes gigabytes. Smaller: scans of real
+objects are refused.
+"""

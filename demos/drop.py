@@ -9,6 +9,7 @@ import numpy as np
 
 from ..bodies import Body, ConvexMesh, FileFormatError, HalfSpace, Material, Mesh, Scene, load_mesh
 from ..bodies.hull import enclosure_problem, integrals
+from ..bodies.tolerances import LARGEST_MESH_FILE
 
 DIAMETER = 0.2  # m, about the centre of mass, of a mesh that is rescaled
 DENSITY = 1000.0  # kg/m³
@@ -52,16 +53,21 @@ def shipped_mesh() -> Path:
 
 
 def load_dropped_mesh(
-    path: str | Path, scale: float | None = None, mass_from: Literal["surface", "hull"] = "surface"
+    path: str | Path,
+    scale: float | None = None,
+    mass_from: Literal["surface", "hull"] = "surface",
+    size_limit: int = LARGEST_MESH_FILE,
 ) -> DroppedMesh:
     """A mesh file times `scale`, by default such that it is DIAMETER across, with mass as `Mesh` has it.
+
+    `size_limit` [bytes] is that of `load_mesh`.
 
     Raises FileFormatError, also for a mesh without volume and for mass from a surface that is not closed.
     """
     if mass_from not in ("surface", "hull"):
         raise ValueError(f"mass_from: expected 'surface' or 'hull', got {mass_from!r}")
     path = Path(path)
-    vertices, triangles = load_mesh(path)
+    vertices, triangles = load_mesh(path, size_limit=size_limit)
     problem = enclosure_problem(vertices, triangles)
     if problem and mass_from == "surface":
         raise FileFormatError(

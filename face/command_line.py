@@ -1,4 +1,4 @@
-"""The command ``carom``: drop meshes, run demos, replay, draw and summarise recordings.
+"""The command ``carom``: drop meshes, run demos, replay, draw, summarise and verify recordings.
 
 What a command needs is imported when it runs, so that help and bad arguments are answered at once.
 """
@@ -27,6 +27,7 @@ DONE, ENDED_BADLY, BAD_INPUT = 0, 1, 2
 _DROP_RESTITUTION = 0.4  # of dropped meshes, under laws that honour restitution
 _DROP_LAW = "anitescu-potra"
 _DROP_DURATION = 10.0  # s
+_MEBIBYTE = 1 << 20
 _SUMMARY_LOOKS = 300_000  # at pairs for the largest penetration of a summary: some seconds
 
 
@@ -118,6 +119,12 @@ examples:
         default="surface",
         help="mass of the solid that the triangles enclose (default), or of the convex hull, as an open "
         "mesh needs",
+    )
+    drop.add_argument(
+        "--size-limit",
+        type=_positive,
+        metavar="MIB",
+        help="mebibytes that a mesh file may have; default 256",
     )
 
     demo = _command(
@@ -214,6 +221,21 @@ Frame k shows exactly the simulated time --from + k * --speed / --fps.""",
         "example:\n  carom info drop.h5",
     )
     info.add_argument("run", metavar="RUN", help="a recording, such as drop.h5")
+
+    verify = _command(
+        commands,
+        "verify",
+        _verify,
+        "make a recorded run again, and say whether it is the same",
+        """\
+Make a recorded run again from its scene, law, seed and integrator, and compare every event with the recording, bit
+for bit; then how it ends. Says how many events are equal, or the first that differs and in what. Of a branched run
+every member is made again. A run that depends on functions of yours is refused: a recording does not hold them.
+
+exit status: 0 all equal, 1 something differs, 2 bad input.""",
+        "example:\n  carom verify drop.h5",
+    )
+    verify.add_argument("run", metavar="RUN", help="a recording, such as drop.h5")
     return parser
 
 
@@ -284,9 +306,14 @@ def _drop(options: argparse.Namespace) -> int:
     from .bodies import FileFormatError
     from .demos import drop_scene, load_dropped_mesh, shipped_mesh
 
+    limit = (
+        {}
+        if options.size_limit is None
+        else {"size_limit": int(min(options.size_limit * _MEBIBYTE, sys.maxsize))}
+    )
     try:
         meshes = [
-            load_dropped_mesh(file, options.scale, options.mass_from)
+            load_dropped_mesh(file, options.scale, options.mass_from, **limit)
             for file in options.files or [shipped_mesh()]
         ]
     except FileFormatError as error:
@@ -438,8 +465,27 @@ def _info(options: argparse.Namespace) -> int:
             ["seed", str(trajectory.seed)],
             ["simulated time", f"{trajectory.start_time:g} to {trajectory.end_time:.6f} s"],
             ["events", ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())) or "none"],
+            ["hash of events", trajectory.event_hash],
             *_summary(trajectory),
         ],
+    )
+    return DONE
+
+
+def _verify(options: argparse.Namespace) -> int:
+    from .simulator import verify
+
+    try:
+        found = verify(options.run, progress=True)
+    except (ValueError, TypeError) as error:
+        text = str(error)
+        raise BadInput(text if text.startswith(options.run) else f"{options.run}: {text}") from None
+    if found.difference is not None:
+        _say(f"{options.run}: {found.events} events are equal; {found.difference}")
+        return ENDED_BADLY
+    _say(
+        f"{options.run}: made again, {found.events} events and the end are equal bit for bit; "
+        f"hash of events {found.event_hash}"
     )
     return DONE
 

@@ -90,7 +90,7 @@ class ImpactProblem:
     ) -> None:
         if isinstance(dim, bool) or not isinstance(dim, int | np.integer):
             raise TypeError(f"dim must be the integer 2 or 3, got {dim!r}")
-        if dim not in (2, 3):
+        if not isinstance(dim, int | np.integer) or dim not in (2, 3):
             raise ValueError(f"dim must be 2 or 3, got {dim}")
         velocity = _real_array("u", u)
         if velocity.ndim != 1 or velocity.size == 0 or velocity.size % dim:

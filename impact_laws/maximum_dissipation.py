@@ -58,7 +58,7 @@ class MaximumDissipation:
     honours_restitution: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if self.friction_rule not in RULES:
+        if not isinstance(self.friction_rule, str) or self.friction_rule not in RULES:
             raise ValueError(f"friction_rule must be one of {', '.join(RULES)}, got {self.friction_rule!r}")
         if isinstance(self.tolerance, bool) or not isinstance(self.tolerance, int | float | np.floating):
             raise TypeError(f"tolerance must be a number above 0, got {self.tolerance!r}")

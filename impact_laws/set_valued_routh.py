@@ -84,7 +84,7 @@ class SetValuedRouth:
             ("branches", self.branches, ("all", "first")),
             ("restitution", self.restitution, ("none", "poisson")),
         ):
-            if value not in known:
+            if not isinstance(value, str) or value not in known:
                 raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
 
     @property
@@ -171,7 +171,7 @@ class SetValuedRouth:
         checked_count("count", count, 1)
         checked_count("seed", seed, 0)
         checked_count("piece", piece, 1)
-        if sampling not in ("uniform", "sobol"):
+        if not isinstance(sampling, str) or sampling not in ("uniform", "sobol"):
             raise ValueError(f"sampling must be one of uniform, sobol, got {sampling!r}")
         if not 0.0 <= velocity_noise < np.inf:
             raise ValueError(f"velocity_noise must be at least 0 and finite, got {velocity_noise}")

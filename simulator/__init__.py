@@ -19,6 +19,7 @@ from .variational import (
     VariationalStepError,
     VariationalTrajectory,
 )
+from .verification import Verification, verify
 
 __all__ = [
     "BranchNode",
@@ -42,9 +43,11 @@ __all__ = [
     "VariationalState",
     "VariationalStepError",
     "VariationalTrajectory",
+    "Verification",
     "contact_manifold",
     "contact_problem",
     "make_unique",
     "signed_distance",
     "time_of_impact",
+    "verify",
 ]

@@ -178,6 +178,10 @@ class Articulation:
         _, _, rate, value = joint_rows(states, self.held.ends, self.held.geometry)
         return rate, value
 
+    def limit_gaps(self, states: Array) -> Array:
+        """How far inside each limit joints are, negative beyond it."""
+        return np.asarray(joint_rows(states, self.limits.ends, self.limits.geometry)[3])
+
     def coordinate(self, joint: int, states: Array) -> tuple[float, float]:
         """Coordinate and rate of a joint, by number, at states (n, 13) of all bodies; ValueError if it has none."""
         which = np.flatnonzero(self.coordinate_joint == joint)

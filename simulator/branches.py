@@ -16,6 +16,7 @@ from .event import Event
 from .record.trajectory import RunStatus, Trajectory
 from .simulator import Simulator
 
+_MOST_MEMBERS = 1_000_000
 Generators = Mapping[int, np.random.Generator]
 
 
@@ -58,12 +59,14 @@ class BranchedRun:
     nodes : in an order in which every node comes after its parent
     seed : member i drew from ``default_rng(SeedSequence(seed).spawn(n)[i])``
     first_event : index of the first event after branching began; those before are common to all
+    tolerance : up to which outcomes counted as one
     """
 
-    def __init__(self, nodes: Sequence[BranchNode], seed: int, first_event: int):
+    def __init__(self, nodes: Sequence[BranchNode], seed: int, first_event: int, tolerance: float = 0.0):
         self.nodes = tuple(nodes)
         self.seed = seed
         self.first_event = first_event
+        self.tolerance = tolerance
 
     def __len__(self) -> int:
         """Number of members."""
@@ -109,7 +112,7 @@ class BranchedRun:
             raise ValueError(f"member: expected an index of one of {len(self)} members, got {member}")
         from .replay import resume
 
-        drawn = _generators(len(self), self.seed)[member]
+        drawn = generators_of(len(self), self.seed)[member]
         options = {"record": record, "event_limit": event_limit}
         return resume(self.trajectories[member], event, law, options, (self.first_event, drawn))
 
@@ -142,10 +145,12 @@ def grow(
             raise TypeError(f"{name}: expected an integer of at least {least}, got {value!r}")
         if value < least:
             raise ValueError(f"{name}: expected at least {least}, got {value}")
-    simulator.check_until(until)
+    if n > _MOST_MEMBERS:
+        raise ValueError(f"n: expected at most {_MOST_MEMBERS} members, got {n}")
+    until = simulator.check_until(until)
     if not (isinstance(tolerance, int | float) and 0.0 <= tolerance < 1.0):
         raise ValueError(f"tolerance: expected a number of at least 0 and below 1, got {tolerance!r}")
-    generators = dict(enumerate(_generators(int(n), int(seed))))
+    generators = dict(enumerate(generators_of(int(n), int(seed))))
     first_event = len(simulator.trajectory.events)
     nodes: list[BranchNode] = []
     waiting = deque([_Branch(None, first_event, _Group(simulator, generators, tolerance))])
@@ -164,10 +169,10 @@ def grow(
     finally:
         if bar:
             bar.close()
-    return BranchedRun(nodes, int(seed), first_event)
+    return BranchedRun(nodes, int(seed), first_event, float(tolerance))
 
 
-def _generators(n: int, seed: int) -> list[np.random.Generator]:
+def generators_of(n: int, seed: int) -> list[np.random.Generator]:
     """Of every member."""
     return [np.random.default_rng(own) for own in np.random.SeedSequence(seed).spawn(n)]
 

@@ -11,13 +11,26 @@ from ..bodies import Drive
 from ..impact_laws import ImpactLaw
 from .event import Event, EventKind
 from .notes import STATE_SET, noted_drive
+from .record.event_bits import first_difference
 from .record.law_description import described_law
 from .record.trajectory import Trajectory
 from .simulator import Simulator
 
 
 class ReplayError(ValueError):
-    """A recorded run is not repeated; the text says which event differs and how."""
+    """A recorded run is not repeated; the text says which event differs and how.
+
+    event : index of the event that differs first, None where it is how the run ended
+    what : in which respect, in a few words
+    recorded, found : what it was, and what it is now, in words
+    """
+
+    def __init__(self, message: str, event: int | None, what: str, recorded: str = "", found: str = ""):
+        super().__init__(message)
+        self.event, self.what, self.recorded, self.found = event, what, recorded, found
+
+    def __reduce__(self) -> tuple:
+        return type(self), (str(self), self.event, self.what, self.recorded, self.found)
 
 
 Later = tuple[int, np.random.Generator]
@@ -42,12 +55,28 @@ def resume(
         raise TypeError(f"event: expected the index of an event, got {event!r}")
     if not -count <= event < count:
         raise ValueError(f"event: expected an index of one of {count} events, got {event}")
-    simulator = Simulator(recording.scene, _law_of(recording, law), recording.seed, **options)
+    simulator = started_again(recording, law, options)
     last = int(event) % count
     if later is not None and last + 1 < later[0]:
         raise ValueError(f"event: expected at least {later[0] - 1}, since members part after it, got {last}")
-    _Replay(simulator, recording, later).until(last)
+    Replay(simulator, recording, later).until(last)
     return simulator
+
+
+def started_again(recording: Trajectory, law: ImpactLaw | None, options: dict[str, Any]) -> Simulator:
+    """A simulator at the start of a recorded run, from its scene, law, seed and integrator.
+
+    ValueError for one that no simulator made, one whose law the recording does not describe, unless it is given,
+    and one under force functions that the recording's scene has not.
+    """
+    if recording.integrator is None:
+        raise ValueError("recording: expected a run of a Simulator, got one that was made by other means")
+    missing = recording.force_functions[len(recording.scene.force_functions) :]
+    if missing:
+        names = ", ".join(map(repr, missing))
+        raise ValueError(f"recording: it was made under the force functions {names}, which it does not hold")
+    found = _law_of(recording, law)
+    return Simulator(recording.scene, found, recording.seed, integrator=recording.integrator, **options)
 
 
 def _law_of(recording: Trajectory, law: ImpactLaw | None) -> ImpactLaw:
@@ -62,19 +91,19 @@ def _law_of(recording: Trajectory, law: ImpactLaw | None) -> ImpactLaw:
     return law
 
 
-class _Replay:
+class Replay:
     """A simulator that repeats a recording, event by event."""
 
-    def __init__(self, simulator: Simulator, recording: Trajectory, later: Later | None):
-        self._simulator, self._recorded, self._recording = simulator, recording.events, recording
-        self._done = 0
+    def __init__(self, simulator: Simulator, recording: Trajectory, later: Later | None = None):
+        self.simulator, self.done = simulator, 0
+        self._recorded, self._recording = recording.events, recording
         self._later = later
 
     def until(self, last: int) -> None:
         """Go to just after the event of this index."""
         self._compare()
-        while self._done <= last:
-            event = self._recorded[self._done]
+        while self.done <= last:
+            event = self._recorded[self.done]
             if event.kind is not EventKind.USER:
                 self._come_to(event)
             elif event.note == STATE_SET:
@@ -87,77 +116,78 @@ class _Replay:
 
     def _come_to(self, event: Event) -> None:
         """The next event of the engine."""
-        simulator = self._simulator
-        while len(simulator.trajectory.events) == self._done:
+        simulator = self.simulator
+        while len(simulator.trajectory.events) == self.done:
             if not simulator._can_go_on() or (
                 simulator._advance(event.time, stop_at_rest=False, one_event=True)
-                and len(simulator.trajectory.events) == self._done
+                and len(simulator.trajectory.events) == self.done
             ):
+                instead = simulator.trajectory.message or "nothing happens"
                 raise ReplayError(
-                    f"{self._name(event)} is not repeated: {simulator.trajectory.message or 'nothing happens'}"
+                    f"{self._name(event)} is not repeated: {instead}",
+                    self.done,
+                    "kind",
+                    event.kind.value,
+                    instead,
                 )
 
     def _note(self, event: Event) -> None:
         """A zero of an event function, which is not known here but changes no motion; events of the same instant
         that come after it have to wait."""
         before = math.nextafter(event.time, -math.inf)
-        self._go(before)
-        if len(self._simulator.trajectory.events) == self._done:
-            self._simulator._come_to(event.time)
-            self._simulator._note(event.note)
+        self.go(before)
+        if len(self.simulator.trajectory.events) == self.done:
+            self.simulator._come_to(event.time)
+            self.simulator._note(event.note)
 
     def _set_state(self, event: Event) -> None:
         """A state that was set begins a piece of every body, the last ones before the event."""
-        simulator, log = self._simulator, self._recording.log
-        self._go(event.time)
-        if len(simulator.trajectory.events) > self._done:
+        simulator, log = self.simulator, self._recording.log
+        self.go(event.time)
+        if len(simulator.trajectory.events) > self.done:
             return  # which will be found to differ
-        count, number = simulator.model.count, int(log.events.rows(self._done, self._done + 1)["pieces"][0])
+        count, number = simulator.model.count, int(log.events.rows(self.done, self.done + 1)["pieces"][0])
         pieces = log.pieces.rows(max(number - count, 0), number)
         if pieces["body"].tolist() != list(range(count)):
-            raise ReplayError(f"{self._name(event)} is not repeated: the recording has no states for it")
+            raise ReplayError(
+                f"{self._name(event)} is not repeated: the recording has no states for it", self.done, "state"
+            )
         simulator._set_packed(np.ascontiguousarray(pieces["state"]))
 
     def _set_drive(self, event: Event, joint: str, drive: Drive) -> None:
         """Another drive from now on."""
-        self._go(event.time)
-        if len(self._simulator.trajectory.events) == self._done:
-            self._simulator.set_drive(joint, drive)
+        self.go(event.time)
+        if len(self.simulator.trajectory.events) == self.done:
+            self.simulator.set_drive(joint, drive)
 
-    def _go(self, time: float) -> None:
+    def go(self, time: float) -> None:
         """Advance to a time [s], at most to the next event."""
-        simulator = self._simulator
+        simulator = self.simulator
         while (
-            simulator.time < time
-            and len(simulator.trajectory.events) == self._done
-            and simulator._can_go_on()
+            simulator.time < time and len(simulator.trajectory.events) == self.done and simulator._can_go_on()
         ):
             if simulator._advance(time, stop_at_rest=False, one_event=True):
                 break
 
     def _compare(self) -> None:
         """Every new event must be the recorded one, bit for bit; ReplayError where it is not."""
-        for event in self._simulator.trajectory.events[self._done : len(self._recorded)]:
-            recorded = self._recorded[self._done]
-            for what, found, expected in zip(_WORDS, _bits(event), _bits(recorded), strict=True):
-                if found != expected:
-                    raise ReplayError(
-                        f"{self._name(recorded)} is not repeated: its {what} differs, with {event.kind.value} at "
-                        f"t = {event.time!r} s; was the recording made with another law or version?"
-                    )
-            self._done += 1
-        if self._later is not None and self._done >= self._later[0]:
-            self._simulator._rng, self._later = self._later[1], None
+        found, recorded = self.simulator.trajectory.log, self._recording.log
+        while self.done < min(len(found.events), len(self._recorded)):
+            difference = first_difference(recorded, found, self.done)
+            if difference is not None:
+                what, was, now = difference
+                raise ReplayError(
+                    f"{self._name(self._recorded[self.done])} is not repeated: its {what} differs, recorded "
+                    f"{was}, now {now} in {self.simulator.trajectory.events[self.done]!r}; was the recording "
+                    "made with another law or version, or on another processor?",
+                    self.done,
+                    what,
+                    was,
+                    now,
+                )
+            self.done += 1
+        if self._later is not None and self.done >= self._later[0]:
+            self.simulator._rng, self._later = self._later[1], None
 
     def _name(self, event: Event) -> str:
-        return f"event {self._done} of the recording ({event.kind.value} at t = {event.time!r} s)"
-
-
-_WORDS = ("time", "kind", "note", "contacts", "contacts", "impulse")
-
-
-def _bits(event: Event) -> tuple:
-    """What is equal for equal events."""
-    contacts, outcome = event.contacts, event.outcome
-    impulse = b"" if outcome is None else outcome.impulse.tobytes()
-    return (event.time, event.kind, event.note, contacts.bodies.tolist(), contacts.point.tobytes(), impulse)
+        return f"event {self.done} of the recording ({event.kind.value} at t = {event.time!r} s)"

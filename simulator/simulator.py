@@ -7,12 +7,12 @@ import copy
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..bodies import Drive, PlacedJoint, Scene
+from ..bodies import Drive, PlacedJoint, Scene, checks
+from ..bodies.files import file_path
 from ..impact_laws import ImpactLaw, ImpactOutcome, ImpactProblem
 from ..progress import ProgressBar
 from .apart import all_stay_apart
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from .branches import BranchedRun
 
+_LARGEST_WHOLE = 2**63 - 1  # that a recording and the engine keep
 _TURNS = (
     20_000  # of the loop, after which a run looks whether it is interrupted, shows how far it is and writes
 )
@@ -57,12 +58,13 @@ class Simulator:
     ----------
     scene : what exists at the start
     law : how impacts are resolved, such as ``SequentialReflection()``
-    seed : feeds the law's random generator
+    seed : feeds the law's random generator, a whole number from 0 to 2^63 - 1
     record : path of an HDF5 recording written while the run goes, or None
-    event_limit : events after which a run stops with a status
+    event_limit : events after which a run stops with a status, a whole number from 0 on
     integrator : how motion is integrated where it has no closed form; None takes ``Integrator()``
 
-    Raises ValueError where bodies overlap at the start, TypeError for shapes that cannot collide yet.
+    Raises ValueError where bodies overlap or a joint is beyond its limits at the start, TypeError for shapes that
+    cannot collide yet, and either for a bad argument, which it names.
     """
 
     def __init__(
@@ -85,10 +87,12 @@ class Simulator:
             raise TypeError(f"integrator: expected an Integrator, got {type(integrator).__name__}")
         self.model = Model.of_scene(scene)
         self.law = law
-        self.event_limit = event_limit
+        seed = checks.whole("seed", seed, _LARGEST_WHOLE)
+        self.event_limit = checks.whole("event_limit", event_limit, _LARGEST_WHOLE)
         self.integrator = integrator or Integrator()
         self.trajectory = Trajectory(scene, law.name, seed, self.model)
         self.trajectory.law_description = law_description(law)
+        self.trajectory.integrator = self.integrator
         self._rng = np.random.default_rng(seed)
         self._functions = UserEvents()
         self._callbacks: list[Callable[[Event, Simulator], None]] = []
@@ -101,7 +105,7 @@ class Simulator:
         if record is not None:
             from .record.recording import Recorder
 
-            self._recorder = Recorder(self.trajectory, Path(record))
+            self._recorder = Recorder(self.trajectory, file_path("record", record))
 
     # -- what a user calls ---------------------------------------------------------------------------------
 
@@ -277,9 +281,7 @@ class Simulator:
 
     def step(self, duration: float) -> State:
         """Advance by exactly `duration` [s], through every event inside, and return the state."""
-        if not (math.isfinite(duration) and duration >= 0.0):
-            raise ValueError(f"duration: expected a finite number of seconds >= 0, got {duration!r}")
-        self.run(self.time + duration, stop_at_rest=False)
+        self.run(self.time + checks.number("duration", duration, minimum=0.0), stop_at_rest=False)
         return self.state
 
     def step_event(self) -> Event | None:
@@ -310,7 +312,7 @@ class Simulator:
         The returned trajectory carries the status; with `progress` a bar appears on a terminal when the run
         takes more than two seconds.
         """
-        self.check_until(until)
+        until = self.check_until(until)
         self._go_on()
         bar = ProgressBar(self.time, until, "simulating") if progress else None
         whole, turns = False, _FIRST_TURNS if bar else _TURNS
@@ -326,10 +328,12 @@ class Simulator:
             self._finish(until, whole)
         return self.trajectory
 
-    def check_until(self, until: float) -> None:
-        """Raise ValueError unless the simulation can go on to the time `until` [s]."""
-        if not (math.isfinite(until) and until >= self.time):
+    def check_until(self, until: float) -> float:
+        """The time `until` [s]; TypeError or ValueError unless the simulation can go on to it."""
+        time = checks.number("until", until)
+        if time < self.time:
             raise ValueError(f"until: expected a finite time of at least {self.time:g} s, got {until!r}")
+        return time
 
     # -- the loop ------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 
 from ..bodies import Material
+from ..bodies.joints import DrivenJoint
 from ..impact_laws import ImpactLaw
 from .collision.pairs import overlap, pair_gap, pair_size
 from .engine.loop_kernels import begin_inside, close_pairs
@@ -33,7 +34,8 @@ def refuse_overlap(world: World, when: str) -> None:
 
 
 def refuse_loose_joints(model: Model, states: Array, when: str) -> None:
-    """ValueError, which says `when`, where bodies are not as joints want them, or move as these do not allow."""
+    """ValueError, which says `when`, where bodies are not as joints want them, move as these do not allow, or are
+    beyond the limits of one."""
     scene, articulation = model.scene, model.articulation
     rate, value = articulation.violations(states)
     for off, unit, word in ((value, "m or rad", "are"), (rate, "m/s or rad/s", "move")):
@@ -45,6 +47,16 @@ def refuse_loose_joints(model: Model, states: Array, when: str) -> None:
                 f"joint {joint.name!r}: {when}, bodies {scene.bodies[joint.body].name!r} and {base} "
                 f"{word} not as it allows, by {abs(off[row]):.3g} {unit}"
             )
+    gaps = articulation.limit_gaps(states)
+    if gaps.min(initial=0.0) < -JOINT_START:
+        number = int(articulation.limit_joint[gaps.argmin()])
+        joint = scene.joints[number].joint
+        assert isinstance(joint, DrivenJoint)  # no other has limits
+        coordinate = articulation.coordinate(number, states)[0]
+        raise ValueError(
+            f"joint {scene.joints[number].name!r}: {when}, expected its coordinate within its limits "
+            f"{joint.limits}, got {coordinate:.9g}"
+        )
 
 
 def ignored_properties(model: Model, law: ImpactLaw) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from ..bodies import checks
 from .notes import is_reserved
 from .state import State
 
@@ -64,12 +65,11 @@ def user_event(
     """What a user asks for, checked; TypeError or ValueError that names the argument."""
     if not callable(function):
         raise TypeError(f"function: expected a function (t, state) -> float, got {function!r}")
-    if isinstance(direction, bool) or direction not in (-1, 0, 1):
+    if isinstance(direction, bool) or not isinstance(direction, int) or direction not in (-1, 0, 1):
         raise ValueError(f"direction: expected -1, 0 or 1, got {direction!r}")
     if not isinstance(terminal, bool):
         raise TypeError(f"terminal: expected True or False, got {terminal!r}")
-    if not (isinstance(resolution, int | float) and math.isfinite(resolution) and resolution > 0.0):
-        raise ValueError(f"resolution: expected a number of seconds > 0, got {resolution!r}")
+    resolution = checks.number("resolution", resolution, above=0.0)
     names = {other.name for other in taken}
     if name is None:
         own = getattr(function, "__name__", type(function).__name__)

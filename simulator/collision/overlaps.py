@@ -86,6 +86,10 @@ def parting_displacements(scene: "Scene", clearance: float = 0.0) -> list[Displa
                 break
             chosen |= broken
         states[:, :3] += moves
+        if not np.isfinite(states[:, :3]).all():
+            raise ValueError(
+                f"clearance: expected one that leaves finite places to bodies, got {clearance:g}"
+            )
         margin = float(np.linalg.norm(moves, axis=1).max())  # pairs that may come near in the next sweep
     first, second = (scene.bodies[body].name for body in sorted(pairs[worst]))
     raise ValueError(

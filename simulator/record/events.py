@@ -1,14 +1,13 @@
 """The events of a run, each made from the rows of its log when it is looked at."""
 
 import json
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...bodies import FileFormatError
 from ...impact_laws import ImpactOutcome, ImpactProblem
 from ..collision.pairs import contact_jacobian, moving_bodies
 from ..engine.log_kernels import ACCUMULATES, IMPACT, IN_CONTACT, SHOCK
@@ -16,11 +15,12 @@ from ..event import ContactPatch, Event, EventKind, contact_names
 from ..laws import outcome_of_record, outcome_of_text
 from ..state import State
 from .log import Log
-from .stored_table import damaged
+from .stored_table import DAMAGE, damaged
 
 if TYPE_CHECKING:
     from .trajectory import Trajectory
 
+Found = TypeVar("Found")
 KINDS = tuple(EventKind)
 _KIND_NAMES = np.array([kind.value for kind in KINDS])
 WITHOUT_COLLISION = "impact without collision: no contact forces keep the bodies apart"
@@ -50,26 +50,29 @@ class EventLog:
         """An event; the same object while someone holds it."""
         event = self._made.get(number)
         if event is None:
-            row = self._row(number)
-            event = Event(float(row["time"]), KINDS[int(row["kind"])], self._note(number, row), number, self)
-            self._made[number] = event
+            event = self._made[number] = self._read(self._event, number)
         return event
 
     def contacts(self, number: int) -> ContactPatch:
         """Where bodies touched."""
-        return ContactPatch.of_rows(self._log.numbers_of_event("event_contacts", number))
+        return self._read(self._contacts, number)
 
     def resolution(self, number: int) -> tuple[ImpactProblem, ImpactOutcome] | None:
         """What a law was asked and answered, None where it was not asked; FileFormatError where a file is
         damaged."""
+        return self._read(self._resolution, number)
+
+    def _read(self, read: Callable[[int], Found], number: int) -> Found:
+        """What is read of an event; where that is impossible, the file is damaged."""
         try:
-            return self._resolution(number)
-        except FileFormatError:
-            raise
-        except (KeyError, IndexError, ValueError, TypeError) as error:
+            return read(number)
+        except DAMAGE as error:
             if self._trajectory.source is None:
                 raise
             raise damaged(self._trajectory.source, error) from error
+
+    def _contacts(self, number: int) -> ContactPatch:
+        return ContactPatch.of_rows(self._log.numbers_of_event("event_contacts", number))
 
     def _resolution(self, number: int) -> tuple[ImpactProblem, ImpactOutcome] | None:
         row = self._row(number)
@@ -91,6 +94,10 @@ class EventLog:
     def state(self, time: float, side: str) -> State:
         """All bodies at a time."""
         return self._trajectory.sample(time, side=side)
+
+    def _event(self, number: int) -> Event:
+        row = self._row(number)
+        return Event(float(row["time"]), KINDS[int(row["kind"])], self._note(number, row), number, self)
 
     def _row(self, number: int) -> Any:
         return self._log.events.rows(number, number + 1)[0]

@@ -8,6 +8,7 @@ ever executed, and no wall clock is stored: equal runs are equal files in conten
 
 import json
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +16,18 @@ import h5py
 import numpy as np
 
 from ...bodies import FileFormatError, Scene
+from ...bodies.files import file_path
 from ..event import EventKind
+from ..integrator import Integrator
 from ..state import Model
 from .log import LOG_TABLES, Log
 from .recorded import recorded_log
-from .stored_table import StoredFile, damaged
+from .schema import dataset_in, group_in, number_of, shorter, text_of, whole_of, write_text
+from .stored_table import DAMAGE, StoredFile, damaged
 from .superblock import fault
 from .trajectory import RunStatus, Trajectory
 
-VERSION = 5
+VERSION = 6
 _KINDS = list(EventKind)
 _EVENTS_PER_FLUSH, _PIECES_PER_FLUSH = 64, 4096
 _CHUNK_BYTES, _SMALL_CHUNK_BYTES = 8192, 1024
@@ -90,20 +94,23 @@ _MEANING: dict[str, dict[str, str]] = {
     },
     "texts": {"": "UTF-8 JSON of events: note, or status, message, labels and info of a law's outcome"},
 }
+_MEANING_OF_MESSAGE = {"": "UTF-8, how the run ended in words"}
 _STATUSES = list(RunStatus)
 _PROGRESS = ("end time s", "rest time s or nan", "status", "bytes of the last message")
-DAMAGE = (KeyError, IndexError, ValueError, TypeError, OSError, RuntimeError)
-"""What reading a damaged file may raise."""
 
 
 class Recorder:
     """Writes a trajectory to a file while it grows."""
 
     def __init__(self, trajectory: Trajectory, path: Path):
-        if path.is_dir():
-            raise IsADirectoryError(f"recording {path}: expected a file name, got a folder")
-        if not path.parent.is_dir():
-            raise FileNotFoundError(f"recording {path}: the folder {path.parent} does not exist")
+        try:
+            os.fsencode(path)
+            if path.is_dir():
+                raise IsADirectoryError(f"recording {path}: expected a file name, got a folder")
+            if not path.parent.is_dir():
+                raise FileNotFoundError(f"recording {path}: the folder {path.parent} does not exist")
+        except ValueError as error:  # a NUL, or half of a character
+            raise ValueError(f"record: {str(path)!r} is no file's name ({error})") from None
         try:
             if path.is_file() and os.access(path, os.W_OK):
                 path.resolve().unlink()  # who reads the old recording keeps it
@@ -130,32 +137,37 @@ class Recorder:
         self._written = dict(first)
         self._first = first
         self._describe()
-        tables: dict[str, Any] = {name: _shorter(np.dtype(dtype)) for name, dtype in LOG_TABLES.items()}
+        tables: dict[str, Any] = {name: shorter(np.dtype(dtype)) for name, dtype in LOG_TABLES.items()}
         for name, dtype in (tables | {"message": np.dtype("u1")}).items():
             rows = max(1, chunk_bytes // dtype.itemsize)
             data = file.create_dataset(name, (0,), dtype=dtype, maxshape=(None,), chunks=(rows,))
-            data.attrs["meaning"] = json.dumps(_MEANING.get(name, {"": "UTF-8, how the run ended in words"}))
+            write_text(data, "meaning", json.dumps(_MEANING.get(name, _MEANING_OF_MESSAGE)))
         width = len(_PROGRESS) + len(LOG_TABLES) + 1
         data = file.create_dataset(
             "progress", (0, width), dtype="f8", maxshape=(None, width), chunks=(8, width)
         )
-        data.attrs["meaning"] = json.dumps(
-            [*_PROGRESS, *(f"whole rows of {name}" for name in (*LOG_TABLES, "message"))]
-        )
-        data.attrs["statuses"] = json.dumps([status.value for status in _STATUSES])
-        file["events"].attrs["kinds"] = json.dumps([kind.value for kind in _KINDS])
+        rows = (f"whole rows of {name}" for name in (*LOG_TABLES, "message"))
+        write_text(data, "meaning", json.dumps([*_PROGRESS, *rows]))
+        write_text(data, "statuses", json.dumps([status.value for status in _STATUSES]))
+        write_text(file["events"], "kinds", json.dumps([kind.value for kind in _KINDS]))
 
     def _describe(self) -> None:
         from ... import __version__
 
-        self._file.attrs["format"] = "carom recording"
-        self._file.attrs["version"] = VERSION
-        self._file.attrs["written_by"] = f"carom {__version__}"
-        self._file.attrs["law"] = self._trajectory.law_name
-        self._file.attrs["law_description"] = self._trajectory.law_description
-        self._file.attrs["seed"] = self._trajectory.seed
-        self._file.attrs["start_time"] = self._trajectory.start_time
-        self._file.attrs["remarks"] = json.dumps(self._trajectory.remarks)
+        trajectory = self._trajectory
+        integrator = None if trajectory.integrator is None else asdict(trajectory.integrator)
+        for name, text in (
+            ("format", "carom recording"),
+            ("written_by", f"carom {__version__}"),
+            ("law", trajectory.law_name),
+            ("law_description", trajectory.law_description),
+            ("integrator", json.dumps(integrator)),
+            ("force_functions", json.dumps(trajectory.force_functions)),
+            ("remarks", json.dumps(trajectory.remarks)),
+        ):
+            write_text(self._file, name, text)
+        self._file.attrs["version"], self._file.attrs["seed"] = VERSION, trajectory.seed
+        self._file.attrs["start_time"] = trajectory.start_time
 
     def event_added(self) -> None:
         """Flush when enough has come in."""
@@ -195,17 +207,6 @@ class Recorder:
             data[-len(values) :] = values.astype(data.dtype, copy=False)
 
 
-def _shorter(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The same columns with whole numbers of half the length, which suffice in a file."""
-    if dtype.names is None:
-        return dtype
-    columns: list[Any] = []
-    for name in dtype.names:
-        column = dtype[name]
-        columns.append((name, np.dtype("i4") if column.base.kind == "i" else column.base, column.shape))
-    return np.dtype(columns)
-
-
 def write_scene(file: h5py.Group, scene: Scene) -> None:
     """Describe a scene in the group "scene"."""
     meta, arrays = scene.describe()
@@ -217,7 +218,7 @@ def write_scene(file: h5py.Group, scene: Scene) -> None:
 
 def save(trajectory: Trajectory, path: "str | os.PathLike") -> Path:
     """Write a whole trajectory; the file appears under its name only when it is complete."""
-    target = Path(path)
+    target = file_path("path", path)
     partial = target.with_name(target.name + ".partial")
     if target.is_dir():
         raise IsADirectoryError(f"recording {target}: expected a file name, got a folder")
@@ -239,39 +240,50 @@ def load(path: "str | os.PathLike") -> Trajectory:
 
     Raises FileFormatError with one sentence for a missing, foreign or damaged file.
     """
-    source = Path(path)
+    source = file_path("path", path)
     with opened(source, "carom recording") as file:
         try:
-            return read_trajectory(file, StoredFile(source), read_scene(file["scene"]))
+            stored = StoredFile(source)
+            return read_trajectory(file, stored, read_scene(file, stored.size))
         except DAMAGE as error:
             raise damaged(source, error) from error
 
 
-def opened(path: Path, kind: str) -> h5py.File:
-    """A file of carom of a kind, open for reading; FileFormatError where it is none."""
-    if not path.is_file():
-        raise FileFormatError(path, "no such file" if not path.exists() else "it is not a file")
-    if reason := fault(path):
-        raise FileFormatError(path, reason)
+def kind_of(path: Path) -> str:
+    """Which kind of carom's files this is: a recording or a branched run; FileFormatError where it is neither."""
+    with opened(path, "carom recording", "carom branched run") as file:
+        return text_of(file, "format")
+
+
+def opened(path: Path, *kinds: str) -> h5py.File:
+    """A file of carom of one of these kinds, open for reading; FileFormatError where it is none."""
+    kind = kinds[0]
     try:
+        if not path.is_file():
+            raise FileFormatError(path, "no such file" if not path.exists() else "it is not a file")
+        if reason := fault(path):
+            raise FileFormatError(path, reason)
         try:
             file = h5py.File(path, "r", locking=False)
         except OSError:  # a writer was killed or is still at work
             file = h5py.File(path, "r", libver="latest", swmr=True, locking=False)
-    except OSError:
+    except FileFormatError:
+        raise
+    except DAMAGE:
         raise FileFormatError(path, f"it is not a {kind} (no HDF5 file)") from None
     try:
-        found, version = file.attrs.get("format"), file.attrs.get("version")
+        version = whole_of(file, "version", -(2**63)) if "version" in file.attrs else None
+        if "format" in file.attrs and version is not None and version != VERSION:
+            raise FileFormatError(path, f"expected format version {VERSION}, got {version}")
+        found = text_of(file, "format") if "format" in file.attrs else ""
+        if found not in kinds:
+            what = f"a {found[:60]}" if found.startswith("carom ") else "an HDF5 file"
+            raise FileFormatError(path, f"it is {what}, but no {kind}")
+        whole_of(file, "version")
     except DAMAGE as error:
         file.close()
         raise damaged(path, error) from error
-    if found == kind and version == VERSION:
-        return file
-    file.close()
-    if found != kind:
-        what = f"a {found}" if isinstance(found, str) and found.startswith("carom ") else "an HDF5 file"
-        raise FileFormatError(path, f"it is {what}, but no {kind}")
-    raise FileFormatError(path, f"expected format version {VERSION}, got {version!r}")
+    return file
 
 
 def read_trajectory(
@@ -279,33 +291,69 @@ def read_trajectory(
 ) -> Trajectory:
     """What a recorder wrote into a file or group, after what was `before`; one of the errors DAMAGE where it is not
     that."""
-    trajectory = Trajectory(scene, str(file.attrs["law"]), int(file.attrs["seed"]), model)
+    trajectory = Trajectory(scene, text_of(file, "law"), whole_of(file, "seed"), model)
     trajectory.source = stored.path
-    trajectory.law_description = str(file.attrs.get("law_description", ""))
-    trajectory.start_time = float(file.attrs["start_time"])
-    trajectory.remarks = json.loads(file.attrs["remarks"])
-    last = file["progress"][-1]
+    trajectory.law_description = text_of(file, "law_description")
+    integrator = json.loads(text_of(file, "integrator"))
+    trajectory.integrator = None if integrator is None else Integrator(**integrator)
+    trajectory.force_functions = _texts_of(file, "force_functions")
+    trajectory.start_time = number_of(file, "start_time")
+    trajectory.remarks = _texts_of(file, "remarks")
+    last, rows, words = _progress(file)
     trajectory.end_time = float(last[0])
     trajectory.rest_time = None if np.isnan(last[1]) else float(last[1])
-    trajectory.status = RunStatus[json.loads(file["progress"].attrs["statuses"])[int(last[2])].upper()]
-    said, *rows, words = (int(value) for value in last[3:])
-    message = file["message"][words - said : words].tobytes().decode()
-    trajectory.message = message or trajectory.status.advice
-    if json.loads(file["events"].attrs["kinds"]) != [kind.value for kind in _KINDS]:
+    if not trajectory.start_time <= trajectory.end_time < np.inf or np.isinf(last[1]):
+        raise ValueError(f"progress: expected an end after the start and finite times, got {last[:2]}")
+    trajectory.status = RunStatus[_texts_of(file["progress"], "statuses")[int(last[2])].upper()]
+    message = dataset_in(file, "message", (np.dtype("u1"),))
+    said = _count(last[3])
+    if not said <= words <= min(len(message), stored.size):
+        raise ValueError(f"message: expected {words} bytes with {said} of the last, got {len(message)}")
+    trajectory.message = message[words - said : words].tobytes().decode() or trajectory.status.advice
+    trajectory.log = recorded_log(
+        stored, file, rows, len(scene.bodies), (trajectory.start_time, trajectory.end_time), before
+    )
+    if _texts_of(file["events"], "kinds") != [kind.value for kind in _KINDS]:
         raise ValueError("events: expected the kinds of events that carom knows")
-    counts = dict(zip(LOG_TABLES, rows, strict=True))
-    trajectory.log = recorded_log(stored, file, counts, len(scene.bodies), before)
     return trajectory
 
 
-def read_scene(group: h5py.Group) -> Scene:
-    """The scene that `write_scene` described; one of the errors DAMAGE where it is not that."""
+def _progress(file: h5py.Group) -> tuple[np.ndarray, dict[str, int], int]:
+    """The last row of what tells how much is whole; how many rows of each table, and bytes of messages, that is."""
+    progress = dataset_in(file, "progress", (np.dtype("f8"),), rank=2)
+    width = len(_PROGRESS) + len(LOG_TABLES) + 1
+    if progress.shape[0] < 1 or progress.shape[1] != width:
+        raise ValueError(f"progress: expected rows of {width} numbers, got shape {progress.shape}")
+    last = progress[-1]
+    *rows, words = (_count(value) for value in last[len(_PROGRESS) :])
+    return last, dict(zip(LOG_TABLES, rows, strict=True)), words
+
+
+def _count(value: float) -> int:
+    """A number of rows in the table of progress."""
+    if not (0.0 <= value < 2**53 and value == int(value)):
+        raise ValueError(f"progress: expected numbers of rows, got {value}")
+    return int(value)
+
+
+def _texts_of(owner: Any, name: str) -> list[str]:
+    """An attribute that is a JSON list of texts."""
+    found = json.loads(text_of(owner, name))
+    if not (isinstance(found, list) and all(isinstance(text, str) for text in found)):
+        raise ValueError(f"{name}: expected a list of texts, got {str(found)[:60]}")
+    return found
+
+
+def read_scene(file: h5py.Group, size: int) -> Scene:
+    """The scene that `write_scene` described, in a file of so many bytes; one of the errors DAMAGE where it is not
+    that."""
+    group = group_in(file, "scene")
     arrays: dict[str, np.ndarray] = {}
-
-    def collect(name: str, item: Any) -> None:
-        if isinstance(item, h5py.Dataset):
-            arrays[name] = item[()]
-
     if "arrays" in group:
-        group["arrays"].visititems(collect)
-    return Scene.from_description(json.loads(group["description"][()].tobytes()), arrays)
+        stored = group_in(group, "arrays")
+        for name in stored:
+            data = dataset_in(stored, name, (np.dtype("f8"), np.dtype("i8")), (1, 2), size)
+            size -= data.size * data.dtype.itemsize
+            arrays[name] = data[()]
+    description = dataset_in(group, "description", (np.dtype("u1"),), size=size)
+    return Scene.from_description(json.loads(description[()].tobytes()), arrays)

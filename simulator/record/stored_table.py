@@ -5,7 +5,9 @@ move once they are written, so their places are noted when a recording is opened
 The file may then be opened, appended to or replaced under its name by anyone.
 """
 
+import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...bodies import FileFormatError
+from .schema import RowCheck
 
 _ROWS_AT_ONCE = 65_536
+DAMAGE = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, OSError, RuntimeError)
+"""What reading a damaged file may raise."""
 
 
 class StoredFile:
@@ -24,6 +29,7 @@ class StoredFile:
     def __init__(self, path: Path):
         self.path = path
         self._stream = path.open("rb", buffering=0)
+        self.size = os.fstat(self._stream.fileno()).st_size
         self._turn = threading.Lock()
 
     def __del__(self) -> None:
@@ -36,33 +42,42 @@ class StoredFile:
             try:
                 self._stream.seek(place)
                 found = self._stream.readinto(rows.data)
-            except OSError as error:
+            except (OSError, OverflowError, ValueError) as error:  # a place before or far beyond the file
                 raise damaged(self.path, error) from error
         if found != rows.nbytes:
             raise damaged(self.path, "it has become shorter")
 
 
-def damaged(path: Path, reason: object) -> FileFormatError:
-    """The error that says that a recording cannot be read, and why."""
-    return FileFormatError(path, f"the recording is damaged ({reason})")
+def damaged(path: Path, reason: object, what: str = "recording") -> FileFormatError:
+    """The error that says in one sentence that a recording is damaged, and why; the reason itself if it is one."""
+    if isinstance(reason, FileFormatError):
+        return reason
+    words = " ".join(str(reason).split()) or type(reason).__name__
+    return FileFormatError(path, f"the {what} is damaged ({words[:300]})")
 
 
 class StoredTable:
     """The first `count` rows of a data set, read when they are asked for; a `RowTable`.
 
+    dataset : as `schema.dataset_in` gives it
     dtype : of the rows that are given, those in the file may have shorter whole numbers
+    check : of all rows that are read
 
-    Raises ValueError where the data set has fewer rows, other columns, or is not stored as a recorder stores it.
+    Raises ValueError where the data set has fewer rows, more than the file can have, or is not stored as a recorder
+    stores it. Rows that do not pass the check raise FileFormatError when they are read.
     """
 
-    def __init__(self, file: StoredFile, dataset: h5py.Dataset, count: int, dtype: np.dtype[Any]):
+    def __init__(
+        self, file: StoredFile, dataset: h5py.Dataset, count: int, dtype: np.dtype[Any], check: RowCheck
+    ):
         if len(dataset) < count:
             raise ValueError(f"{dataset.name} has {len(dataset)} rows where {count} are needed")
-        if dataset.dtype.names != dtype.names or dataset.ndim != 1:
-            raise ValueError(f"{dataset.name} has not the columns of its table")
-        if dataset.chunks is None or dataset._filters:
+        if count * dataset.dtype.itemsize > file.size:
+            raise ValueError(f"{dataset.name} cannot have {count} rows in a file of {file.size} bytes")
+        if dataset.chunks is None:
             raise ValueError(f"{dataset.name} is not stored in plain chunks of rows")
         self.dtype = dtype
+        self._check = check
         self._file, self._count = file, count
         self._stored = dataset.dtype
         self._chunk_rows = dataset.chunks[0]
@@ -85,7 +100,12 @@ class StoredTable:
                 found[at - first : upto - first], self._places[chunk] + offset * self._stored.itemsize
             )
             at = upto
-        return found.astype(self.dtype, copy=False)
+        rows = found.astype(self.dtype, copy=False)
+        try:
+            self._check.refuse(rows)
+        except ValueError as error:
+            raise damaged(self._file.path, error) from error
+        return rows
 
     def taken(self, which: NDArray[np.int64]) -> NDArray[Any]:
         """The rows of these numbers; those near each other are read together."""
@@ -101,12 +121,19 @@ class StoredTable:
     def column(self, name: str, first: int = 0) -> NDArray[Any]:
         """One column of the rows from the `first` on; read once."""
         if name not in self._columns:
-            parts = [
-                self.rows(begin, min(self._count, begin + _ROWS_AT_ONCE))[name].copy()
-                for begin in range(0, self._count, _ROWS_AT_ONCE)
-            ]
-            self._columns[name] = np.concatenate(parts) if parts else self.rows(0, 0)[name]
+            self.keep((name,))
         return self._columns[name][first:]
+
+    def keep(self, names: tuple[str, ...], look: Callable[[NDArray[Any]], None] | None = None) -> None:
+        """Read all rows once, for these columns, and let somebody look at them."""
+        parts: dict[str, list[NDArray[Any]]] = {name: [self.rows(0, 0)[name]] for name in names}
+        for begin in range(0, self._count, _ROWS_AT_ONCE):
+            rows = self.rows(begin, min(self._count, begin + _ROWS_AT_ONCE))
+            if look is not None:
+                look(rows)
+            for name in names:
+                parts[name].append(rows[name].copy())
+        self._columns |= {name: np.concatenate(found) for name, found in parts.items()}
 
     def _chunk_places(self, dataset: h5py.Dataset) -> list[int]:
         """Where in the file each chunk begins that holds one of the rows."""

@@ -14,7 +14,10 @@ from ...bodies import Scene
 from ..collision.pairs import collision_pairs, overlap
 from ..engine.tables_kernels import IMPLICIT, SERIES, STILL
 from ..event import Event
+from ..integrator import Integrator
+from ..notes import function_name
 from ..state import Array, Model, State
+from .event_bits import event_hash
 from .events import EventLog, Events, kind_names
 from .impact_records import ImpactRecords
 from .ledger import EnergyLedger
@@ -101,6 +104,8 @@ class Trajectory:
     rest_time : [s] since when everything is at rest, or None
     law_name, seed : what the run was made with
     law_description : JSON of the law's parameters, empty where the law is not one of carom's
+    integrator : how motion was integrated where it has no closed form; None of a run that no `Simulator` made
+    force_functions : names of the user's functions that acted; a recording keeps no more of them
     """
 
     def __init__(self, scene: Scene, law_name: str, seed: int, model: Model | None = None):
@@ -119,6 +124,8 @@ class Trajectory:
         self.message = ""
         self.rest_time: float | None = None
         self.remarks: list[str] = []
+        self.integrator: Integrator | None = None
+        self.force_functions = [function_name(function) for function in scene.force_functions]
 
     @property
     def events(self) -> Sequence[Event]:
@@ -141,6 +148,17 @@ class Trajectory:
         if self._impacts is None or self._impacts[0] != len(self._events):
             self._impacts = len(self._events), ImpactRecords.of_log(self.log)
         return self._impacts[1]
+
+    @property
+    def event_hash(self) -> str:
+        """SHA-256, in hexadecimal, of all events so far: equal for equal events, bit for bit.
+
+        It covers of each event its time, kind, note, the law's status, change of energy and end of accumulating
+        bounces; of each of its contacts, in order, bodies, features, place, frame, gap, friction, restitution,
+        impulse, and velocity before and after; and the text that a law in Python or a user's event left. Not the
+        scene, the law, the seed, the motion between events, nor how the run was divided into steps.
+        """
+        return event_hash(self.log)
 
     def add_note(self, time: float, kind: int, note: str, pieces: int) -> None:
         """Note an event without contacts at a time [s], before which so many pieces had begun."""
@@ -183,9 +201,12 @@ class Trajectory:
         At an event time ``side="right"`` (default) is the state after it, ``"left"`` before it. Raises
         ValueError for times outside the run or another side.
         """
-        if side not in ("left", "right"):
+        if not (isinstance(side, str) and side in ("left", "right")):
             raise ValueError(f"side: expected 'left' or 'right', got {side!r}")
-        times = np.atleast_1d(np.asarray(t, dtype=float))
+        try:
+            times = np.atleast_1d(np.asarray(t, dtype=float))
+        except (TypeError, ValueError, OverflowError):
+            raise TypeError(f"t: expected a number or an array of numbers, got {str(t)[:60]}") from None
         if times.ndim != 1:
             raise ValueError(f"t: expected a number or an array of shape (T,), got shape {times.shape}")
         outside = times[~((times >= self.start_time) & (times <= self.end_time))]

@@ -7,6 +7,7 @@ import h5py
 import pytest
 
 import carom
+from carom.simulator.record.schema import write_text
 
 from .equal_runs import assert_equal_runs, scene_of_three, two_sliding_boxes
 
@@ -128,7 +129,7 @@ def test_descriptions_that_fit_no_law_are_refused(tmp_path):
     path = two_balls().run(1.0).save(tmp_path / "run.h5")
     for text in ('{"order": "__import__"}', '{"none": 1}', "[]", "not JSON"):
         with h5py.File(path, "r+") as file:
-            file.attrs["law_description"] = text
+            write_text(file, "law_description", text)
         with pytest.raises(ValueError, match="sequential-reflection"):
             carom.Simulator.resume(path, 0)
 

@@ -6,6 +6,7 @@ import pytest
 
 from carom import FileFormatError
 from carom.simulator.record.row_table import GrowingTable, joined
+from carom.simulator.record.schema import Range, RowCheck, dataset_in
 from carom.simulator.record.stored_table import StoredFile, StoredTable
 
 LONGER = {"frames": np.dtype([("number", "i8"), ("frame", "f8", (3, 2))])}
@@ -35,7 +36,7 @@ def test_every_row_is_what_hdf5_reads(stored, name):
     path, content = stored
     expected = content[name]
     with h5py.File(path) as file:
-        table = StoredTable(StoredFile(path), file[name], len(expected), LONGER.get(name, expected.dtype))
+        table = table_of(StoredFile(path), file[name], len(expected), LONGER.get(name, expected.dtype))
     assert np.array_equal(table.rows(0, len(expected)), expected)
     assert len(table) == len(expected)
     for first, last in np.sort(np.random.default_rng(1).integers(0, len(expected) + 1, (60, 2)), axis=1):
@@ -50,29 +51,60 @@ def test_every_row_is_what_hdf5_reads(stored, name):
 def test_columns_are_read_once(stored):
     path, content = stored
     with h5py.File(path) as file:
-        table = StoredTable(StoredFile(path), file["frames"], 205, LONGER["frames"])
+        table = table_of(StoredFile(path), file["frames"], 205, LONGER["frames"])
     assert table.column("number").tolist() == content["frames"]["number"].tolist()
     assert np.array_equal(table.column("frame", 40), content["frames"]["frame"][40:])
     assert table.column("number") is not None
     assert np.shares_memory(table.column("number"), table.column("number", 3))
 
 
+def table_of(stored, dataset, count, dtype):
+    """A table of rows that can be anything."""
+    return StoredTable(stored, dataset, count, np.dtype(dtype), RowCheck("table", np.dtype(dtype), {}))
+
+
 def test_other_columns_are_refused(stored):
-    with h5py.File(stored[0]) as file, pytest.raises(ValueError, match="columns"):
-        StoredTable(StoredFile(stored[0]), file["frames"], 5, np.dtype([("other", "f8")]))
+    with h5py.File(stored[0]) as file, pytest.raises(ValueError, match="frames: expected numbers of type"):
+        dataset_in(file, "frames", (np.dtype([("other", "f8")]),))
 
 
-@pytest.mark.parametrize("name", ["compressed", "contiguous"])
-def test_other_storage_is_refused(stored, name):
+def test_other_storage_is_refused(stored):
     with h5py.File(stored[0]) as file, pytest.raises(ValueError, match="plain chunks"):
-        StoredTable(StoredFile(stored[0]), file[name], 5, np.dtype("f4"))
+        table_of(StoredFile(stored[0]), file["contiguous"], 5, "f4")
+    with h5py.File(stored[0]) as file, pytest.raises(ValueError, match="got compressed ones"):
+        dataset_in(file, "compressed", (np.dtype("f4"), np.dtype("f8")))
+
+
+def test_more_rows_than_the_file_can_have_are_refused(stored):
+    path = stored[0]
+    with h5py.File(path, "a") as file:
+        file["flat"].resize(10**12, axis=0)
+    with h5py.File(path) as file, pytest.raises(ValueError, match="cannot have 1000000000000 rows in a file"):
+        table_of(StoredFile(path), file["flat"], 10**12, "f4")
+
+
+def test_numbers_out_of_range_are_told_where_they_are_read(stored):
+    path = stored[0]
+    ranges = {"": Range(-10.0, 10.0)}
+    with h5py.File(path, "a") as file:
+        values = file.create_dataset("values", data=np.arange(30.0) / 3.0, chunks=(4,))
+        values[20] = np.nan
+    with h5py.File(path) as file:
+        table = StoredTable(
+            StoredFile(path), file["values"], 30, np.dtype("f8"), RowCheck("values", np.dtype("f8"), ranges)
+        )
+    assert table.rows(0, 20).tolist() == (np.arange(20.0) / 3.0).tolist()
+    with pytest.raises(FileFormatError, match=r"values: expected from -10 to 10, got nan\)"):
+        table.rows(19, 21)
+    with pytest.raises(FileFormatError, match="values"):
+        table.taken(np.array([2, 20]))
 
 
 def test_missing_rows_are_refused(stored):
     with h5py.File(stored[0]) as file, pytest.raises(ValueError, match="1000 rows where 1001"):
-        StoredTable(StoredFile(stored[0]), file["flat"], 1001, np.dtype("f4"))
+        table_of(StoredFile(stored[0]), file["flat"], 1001, "f4")
     with h5py.File(stored[0]) as file:
-        table = StoredTable(StoredFile(stored[0]), file["flat"], 10, np.dtype("f4"))
+        table = table_of(StoredFile(stored[0]), file["flat"], 10, "f4")
     with pytest.raises(IndexError, match="0 to 10"):
         table.rows(9, 11)
 
@@ -80,7 +112,7 @@ def test_missing_rows_are_refused(stored):
 def test_a_file_that_was_cut_meanwhile_is_told(stored):
     path, _ = stored
     with h5py.File(path) as file:
-        table = StoredTable(StoredFile(path), file["flat"], 1000, np.dtype("f4"))
+        table = table_of(StoredFile(path), file["flat"], 1000, "f4")
     with path.open("r+b") as stream:
         stream.truncate(100)
     with pytest.raises(

@@ -1,0 +1,69 @@
+"""The door through which files of others come in: what they are and how large is checked before they are read."""
+
+import os
+import stat
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from . import checks
+
+_LONGEST_PATH = 300  # letters of it that an error shows
+
+
+class FileFormatError(ValueError):
+    """A file that cannot be used, with its ``path`` and the ``reason`` in one sentence."""
+
+    def __init__(self, path: Any, reason: str) -> None:
+        shown = str(path)
+        if len(shown) > _LONGEST_PATH:
+            shown = f"{shown[: _LONGEST_PATH // 2]}...{shown[-_LONGEST_PATH // 2 :]}"
+        super().__init__(f"{shown}: {reason}")
+        self.path = path
+        self.reason = reason
+
+    def __reduce__(self) -> tuple:
+        return type(self), (self.path, self.reason)
+
+
+def file_path(field: str, value: Any) -> Path:
+    """A path, given as text or a path; TypeError that names the field for anything else."""
+    if isinstance(value, PathLike):
+        value = value.__fspath__()
+    if not isinstance(value, str):
+        raise TypeError(f"{field}: expected the path of a file, got {type(value).__name__}")
+    return Path(value)
+
+
+def read_bytes(path: Path, size_limit: int, what: str) -> bytes:
+    """All of a regular file of at most so many bytes; FileFormatError for anything else, also a pipe, a device or
+    a folder, from none of which anything is read."""
+    limit = checks.whole("size_limit", size_limit, 2**63 - 1)
+    try:
+        # A pipe without a writer would keep us waiting from the moment it is opened.
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except FileNotFoundError:
+        raise FileFormatError(path, "no such file") from None
+    except (OSError, ValueError) as error:
+        if path.is_dir():
+            raise FileFormatError(path, f"is a folder, not {what}") from None
+        raise FileFormatError(path, f"cannot be read ({getattr(error, 'strerror', None) or error})") from None
+    found = os.fstat(descriptor)
+    if not stat.S_ISREG(found.st_mode):
+        os.close(descriptor)
+        raise FileFormatError(
+            path, f"is a folder, not {what}" if stat.S_ISDIR(found.st_mode) else "is not a regular file"
+        )
+    with open(descriptor, "rb") as file:
+        try:
+            content = file.read(limit + 1) if found.st_size <= limit else None
+        except OSError as error:
+            raise FileFormatError(path, f"cannot be read ({error.strerror or error})") from None
+        except MemoryError:
+            raise FileFormatError(path, "does not fit in memory") from None
+    if content is None or len(content) > limit:
+        size = max(found.st_size, limit + 1)
+        raise FileFormatError(
+            path, f"has {size} bytes, more than the size limit of {limit}: raise it if the file is meant"
+        )
+    return content

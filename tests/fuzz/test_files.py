@@ -1,0 +1,86 @@
+"""Damaged and hostile files: each is read, or refused in one sentence, and nothing else happens."""
+
+import random
+
+import pytest
+
+import carom
+from carom.bodies import load_mesh
+
+from .harness import assert_ours, assert_sentence, few, go_on, seeds, within
+from .meshes import tampered, whole_meshes, write
+from .recordings import look_at, tamper, tampered_bytes, whole_recordings
+
+MESHES = whole_meshes()
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """Recordings by name, and a folder for those that are tampered with."""
+    folder = tmp_path_factory.mktemp("recordings")
+    paths = whole_recordings(folder / "whole")
+    for path in paths:
+        assert look_at(path, thoroughly=True)
+    return {path.name: path.read_bytes() for path in paths}, folder
+
+
+def structure(seed, whole):
+    """One to three edits of what HDF5 holds."""
+    contents, folder = whole
+    rng = random.Random(seed)
+    name = rng.choice(sorted(contents))
+    path = folder / name
+    path.write_bytes(contents[name])
+    tamper(path, rng)
+    look_at(path, thoroughly=rng.random() < 0.1)
+
+
+def bytes_of_recordings(seed, whole):
+    """Random bytes in, out of and between those of a file."""
+    contents, folder = whole
+    rng = random.Random(seed)
+    name = rng.choice(sorted(contents))
+    path = folder / name
+    path.write_bytes(tampered_bytes(contents[name], rng)[0])
+    look_at(path, thoroughly=rng.random() < 0.1)
+
+
+def mesh_files(seed, folder):
+    """A file of any format, and what is made of what it holds."""
+    rng = random.Random(seed)
+    name = rng.choice(sorted(MESHES))
+    path = write(folder, name, tampered(name, MESHES[name], rng))
+    with within(20.0):
+        try:
+            vertices, triangles = load_mesh(path, size_limit=1 << 22)
+        except carom.FileFormatError as error:
+            assert_sentence(error)
+            return
+        assert vertices.shape[1] == triangles.shape[1] == 3
+        assert triangles.max() < len(vertices)
+        for shape in (carom.Mesh, carom.ConvexMesh):
+            try:
+                made = shape(path, size_limit=1 << 22)
+                carom.Body(made, density=1000.0)
+            except ValueError as error:
+                assert_ours(error)
+
+
+CHECKS = {"structure": (structure, 300), "bytes": (bytes_of_recordings, 150), "meshes": (mesh_files, 400)}
+
+
+def fixed(name, whole, tmp_path):
+    """What a check needs beside a seed."""
+    return {"folder": tmp_path} if name == "meshes" else {"whole": whole}
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_files_are_read_or_refused(name, whole, tmp_path):
+    check, examples = CHECKS[name]
+    few(check, {"seed": seeds()}, examples, **fixed(name, whole, tmp_path))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", CHECKS)
+def test_files_are_read_or_refused_for_long(name, whole, tmp_path):
+    assert go_on(CHECKS[name][0], {"seed": seeds()}, **fixed(name, whole, tmp_path)) > 0
