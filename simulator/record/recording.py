@@ -247,8 +247,8 @@ def load(path: "str | os.PathLike") -> Trajectory:
             raise damaged(source, error) from error
 
 
-def opened(path: Path, kind: str) -> h5py.File:
-    """A file of carom of a kind, open for reading; FileFormatError where it is none."""
+def opened(path: Path, kind: str, expected: int = VERSION) -> h5py.File:
+    """A file of carom of a kind and format version, open for reading; FileFormatError where it is none."""
     if not path.is_file():
         raise FileFormatError(path, "no such file" if not path.exists() else "it is not a file")
     if reason := fault(path):
@@ -265,13 +265,13 @@ def opened(path: Path, kind: str) -> h5py.File:
     except DAMAGE as error:
         file.close()
         raise damaged(path, error) from error
-    if found == kind and version == VERSION:
+    if found == kind and version == expected:
         return file
     file.close()
     if found != kind:
         what = f"a {found}" if isinstance(found, str) and found.startswith("carom ") else "an HDF5 file"
         raise FileFormatError(path, f"it is {what}, but no {kind}")
-    raise FileFormatError(path, f"expected format version {VERSION}, got {version!r}")
+    raise FileFormatError(path, f"expected format version {expected}, got {version!r}")
 
 
 def read_trajectory(
