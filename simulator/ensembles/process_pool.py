@@ -1,8 +1,8 @@
 """Processes of this machine that work for us, each of which may end without taking others with it.
 
 An executor as in concurrent.futures. The standard library's own pool is broken as soon as one of its processes
-ends, ends all the others, and cannot tell which task was to blame; here the task alone fails, a new process takes the
-place of the old one, and what the process was about is known.
+ends, ends all the others, and cannot tell which task was to blame; here the task alone fails, a new process takes
+the place of the old one, and what the process was about is known.
 """
 
 import contextlib

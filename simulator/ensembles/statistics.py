@@ -1,4 +1,4 @@
-"""What many members say together: estimates with confidence intervals, distributions, and what spread comes from."""
+"""What many members say together: estimates with intervals, distributions, and where spread comes from."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -96,7 +96,7 @@ class Statistics:
         return Estimate(middle, middle - reach, middle + reach, level)
 
     def spread(self, confidence: float = _CONFIDENCE) -> Estimate:
-        """The standard deviation; the interval is that of large samples of any distribution, by its fourth moment."""
+        """The standard deviation; its interval is that of large samples of any distribution, by the fourth moment."""
         values, level = self._enough(), _level(confidence)
         n, variance = len(values), float(values.var(ddof=1))
         if variance == 0.0:
@@ -108,8 +108,8 @@ class Statistics:
         return Estimate(spread, spread / factor, spread * factor, level)
 
     def quantile(self, q: float, confidence: float = _CONFIDENCE) -> Estimate:
-        """The value below which a share `q` lies; the interval is between values of the sample, for any distribution,
-        and ends at the least or greatest where the sample is too small for the confidence."""
+        """The value below which a share `q` lies; the interval is between values of the sample, for any
+        distribution, and ends at the least or greatest where the sample is too small for the confidence."""
         values, level = np.sort(self._enough()), _level(confidence)
         share = checks.number("q", q, minimum=0.0)
         if share > 1.0:
@@ -124,7 +124,7 @@ class Statistics:
         return Histogram(edges, count, count / (max(1, count.sum()) * np.diff(edges)))
 
     def first_passage(self, confidence: float = _CONFIDENCE) -> FirstPassage:
-        """The values as times of passage; members that miss one have not passed. Intervals by Clopper and Pearson."""
+        """The values as times of passage; members that miss one have not passed. Intervals: Clopper and Pearson."""
         level = _level(confidence)
         time, passed = np.unique(self.values, return_counts=True)
         k, n = np.cumsum(passed), len(self.values) + self.missing
@@ -161,8 +161,8 @@ def _level(confidence: float) -> float:
 def variance_shares(values: np.ndarray, start: np.ndarray, confidence: float = _CONFIDENCE) -> VarianceShares:
     """How much of the variance of `values` (n,) comes from their `start` (n,), by one-way analysis of variance.
 
-    The interval of the share is the bootstrap's over starts, with a fixed seed. Raises ValueError for fewer than two
-    starts, or none with several values.
+    The interval of the share is the bootstrap's over starts, with a fixed seed. Raises ValueError for fewer than
+    two starts, or none with several values.
     """
     level = _level(confidence)
     finite = np.isfinite(values)
@@ -246,8 +246,8 @@ def sobol_design(n: int, seed: int = 0, **ranges: tuple[float, float]) -> Column
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """Sobol's indices by parameter: first_order is the share of the variance that its value alone decides, total_order
-    that in which it has a part."""
+    """Sobol's indices by parameter: first_order is the share of the variance that its value alone decides,
+    total_order that in which it has a part."""
 
     first_order: dict[str, Estimate]
     total_order: dict[str, Estimate]

@@ -1,8 +1,8 @@
 """The rows of an ensemble in one HDF5 file, which is whole at any moment, also when its writer is killed.
 
 Rows are appended in the order in which they come, in single-writer-multiple-reader mode; the last number in
-`whole_rows` says how many count, and is written after them. Where rows bring a column that the file has no room for,
-it is written anew beside the old one, and takes its name when it is complete.
+`whole_rows` says how many count, and is written after them. Where rows bring a column that the file has no room
+for, it is written anew beside the old one, and takes its name when it is complete.
 """
 
 import json
@@ -204,7 +204,7 @@ def _read_rows(file: h5py.File, table: ColumnTable) -> None:
     starts = np.concatenate([[0], ends[:-1]]) if rows else ends
     said = [json.loads(text[a:b]) for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
     index = file["index"][:rows]
-    if len(index) != rows or (rows and not (0 <= index.min() and index.max() < len(table))):
+    if len(index) != rows or (rows and not (index.min() >= 0 and index.max() < len(table))):
         raise ValueError("index: expected as many rows as whole_rows says, of members that there are")
     table.put(
         index, [status for status, _ in said], [message for _, message in said], file["seconds"][:rows],

@@ -61,7 +61,7 @@ class Cluster:
                 "127.0.0.1",
                 "--no-dashboard",
                 *words,
-            )  # fmt: skip
+            )
         )
         return self.workers[-1]
 
@@ -133,7 +133,7 @@ def test_other_versions_are_one_sentence(client, monkeypatch):
     module = sys.modules["carom.simulator.ensembles.chunk"]
     mine = module.versions()
     monkeypatch.setattr(module, "versions", lambda: mine | {"numpy": "1.0"})
-    with pytest.raises(carom.EnsembleStopped, match="has other versions than the client: numpy 1.0 there"):
+    with pytest.raises(carom.EnsembleStopped, match=r"has other versions than the client: numpy 1.0 there"):
         carom.ensemble(functions.numbers, 3, executor=client)
 
 
@@ -142,7 +142,7 @@ def test_a_module_that_workers_lack_is_one_sentence(client, tmp_path, monkeypatc
     monkeypatch.syspath_prepend(str(tmp_path))
     import only_here
 
-    with pytest.raises(carom.EnsembleStopped, match="cannot load what to run .*only_here"):
+    with pytest.raises(carom.EnsembleStopped, match=r"cannot load what to run .*only_here"):
         carom.ensemble(only_here.run, 3, executor=client)
 
 

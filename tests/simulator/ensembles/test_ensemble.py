@@ -166,7 +166,9 @@ def test_a_broken_executor_is_made_again_or_said_to_be_broken(tmp_path, monkeypa
         path.unlink()
     with (
         ProcessPoolExecutor(2) as executor,
-        pytest.raises(carom.EnsembleStopped, match="give executor a function.*members have a row") as stopped,
+        pytest.raises(
+            carom.EnsembleStopped, match=r"give executor a function.*members have a row"
+        ) as stopped,
     ):
         carom.ensemble(functions.dies_once, 20, executor=executor, seed=9, chunk=3)
     assert "not_run" in stopped.value.ensemble.status
@@ -217,8 +219,8 @@ def test_a_store_holds_all_and_loads(serial, tmp_path):
         loaded.rerun(0)
     with pytest.raises(carom.FileFormatError, match="no carom recording"):
         carom.Trajectory.load(path)
+    path.write_bytes(b"no HDF5")
     with pytest.raises(carom.FileFormatError, match="it is not a carom ensemble"):
-        path.write_bytes(b"no HDF5")
         carom.Ensemble.load(path)
 
 
@@ -229,9 +231,9 @@ def test_resume_refuses_what_is_another_and_adds_members(serial, tmp_path):
         carom.ensemble(RUN, tossed(5), workers=0, seed=4, store=path)
     for change, name in (({"seed": 5}, "seed"), ({"members": tossed(4)}, "members"), ({"run": print}, "run")):
         given = {"run": RUN, "members": tossed(5), "seed": 4} | change
-        with pytest.raises(ValueError, match=f"^{name}: expected .* begun"):
+        with pytest.raises(ValueError, match=rf"^{name}: expected .* begun"):
             carom.ensemble(workers=0, store=path, resume=True, **given)
-    with pytest.raises(ValueError, match="^what: expected 'scene"):
+    with pytest.raises(ValueError, match=r"^what: expected 'scene"):
         carom.ensemble(RUN, tossed(5, outcomes=2), workers=0, seed=4, store=path, resume=True)
     assert_equal(serial, carom.ensemble(RUN, tossed(), workers=0, seed=4, store=path, resume=True))
 
