@@ -316,11 +316,11 @@ def _begun(
 
 
 def _identity(task: Task, members: Members) -> Identity:
-    what, growing = type(members).__name__.lower(), not hasattr(members, "columns")
+    what, growing = type(members).__name__.lower(), True
     if isinstance(members, Perturbation):
         what = members.described()
         growing = members.outcomes == 1
-    run = getattr(task.run, "__qualname__", type(task.run).__name__)
+    run = getattr(task.run, "label", getattr(task.run, "__qualname__", type(task.run).__name__))
     return Identity(run, task.seed, len(members), what, growing)
 
 

@@ -217,3 +217,13 @@ def checked_range(name: str, limits: Any) -> tuple[float, float]:
     if not low <= high:
         raise ValueError(f"{name}: expected a range (low, high) with low <= high, got {limits!r}")
     return float(low), float(high)
+
+
+def drawn(count: int, seed: int, ranges: Mapping[str, tuple[float, float]]) -> Columns:
+    """Parameters evenly drawn from ranges, each member's by a generator of its own: more members have the same
+    first ones."""
+    rows = np.array([start_generator(seed, index).random(len(ranges)) for index in range(count)])
+    return {
+        name: low + (high - low) * column
+        for column, (name, (low, high)) in zip(rows.T, ranges.items(), strict=True)
+    }

@@ -24,6 +24,11 @@ class SceneRun:
     until: float
     options: Any = ()
 
+    @property
+    def label(self) -> str:
+        """What tells it from others in the file of an ensemble."""
+        return repr(self)
+
     def __call__(self, scene: Scene, rng: np.random.Generator) -> Trajectory:
         seed = int(rng.integers(2**63))
         return Simulator(scene, self.law, seed=seed, **dict(self.options)).run(self.until)

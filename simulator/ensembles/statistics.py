@@ -96,7 +96,7 @@ class Statistics:
         return Estimate(middle, middle - reach, middle + reach, level)
 
     def spread(self, confidence: float = _CONFIDENCE) -> Estimate:
-        """The standard deviation; its interval is that of large samples of any distribution, by the fourth moment."""
+        """The standard deviation; its interval, by the fourth moment, is that of large samples of any kind."""
         values, level = self._enough(), _level(confidence)
         n, variance = len(values), float(values.var(ddof=1))
         if variance == 0.0:
