@@ -29,7 +29,11 @@ _FAILED_STARTS = 3  # in a row, after which processes are taken not to start at 
 _LOOKS = 20  # at a process within the time that a member may take
 _LONGEST_LOOK = 0.5  # [s] between two of them
 _JOIN = 5.0  # [s] that a process which is asked to end may take before it is ended
-_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+_SETTINGS = (
+    *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"),
+    "PYTHONSAFEPATH",  # else a file in the current folder may replace a module of others
+)
+"""Of the environment that processes start in, all 1: one thread each."""
 
 _within = False
 
@@ -52,7 +56,7 @@ class _Worker:
         self.shown = context.RawArray("d", [-1.0, math.inf])
         self.connection, far = context.Pipe()
         settings = {"path": list(sys.path), "folder": _folder()}
-        with _one_thread_each(), _children_allowed():
+        with _worker_environment(), _children_allowed():
             self.process = context.Process(
                 target=_serve, args=(far, self.shown, limits, settings), daemon=True, name="carom member"
             )
@@ -298,9 +302,9 @@ def _folder() -> str | None:
 
 
 @contextlib.contextmanager
-def _one_thread_each() -> Iterator[None]:
-    """Let processes that start now compute with one thread, unless the user has said otherwise."""
-    added = [name for name in _THREADS if name not in os.environ]
+def _worker_environment() -> Iterator[None]:
+    """Let processes that start now have these settings, unless the user has said otherwise."""
+    added = [name for name in _SETTINGS if name not in os.environ]
     os.environ.update(dict.fromkeys(added, "1"))
     try:
         yield

@@ -40,7 +40,7 @@ class Program:
             module.__file__ = self.path
             folder = str(Path(self.path).parent)
             if folder not in sys.path:
-                sys.path.insert(0, folder)
+                sys.path.append(folder)  # last: a file named like a module of others must not replace it
             sys.modules[module.__name__] = module
             exec(compile(self.text, self.path, "exec"), module.__dict__)
             _modules[key] = module
