@@ -1,7 +1,8 @@
 """A rigid body: a shape with mass, material and initial motion."""
 
+import copy
 import math
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -105,6 +106,31 @@ class Body:
     def inverse_mass(self) -> float:
         """1/mass [1/kg], zero for a fixed body."""
         return 0.0 if self.fixed else 1.0 / self.mass
+
+    def varied(self, fields: dict[str, Any]) -> "Body":
+        """The same body with other values of these fields: see `Scene.varied`."""
+        assign = object.__setattr__
+        made = copy.copy(self)
+        surface = {name: fields[name] for name in ("friction", "restitution") if name in fields}
+        if surface:
+            assign(made, "material", replace(self.material, **surface))
+        for name in fields.keys() - surface.keys():
+            if name == "mass":
+                mass = checks.number(name, fields[name], above=0.0)
+                inertia = self.inertia * (mass / self.mass)
+                inertia.setflags(write=False)
+                assign(made, "inertia", inertia)
+                assign(made, "mass", mass)
+                assign(made, "density", None if self.density is None else self.density * (mass / self.mass))
+            elif name == "orientation":
+                assign(made, name, _unit_quaternion(fields[name]))
+            elif name in ("position", "velocity", "angular_velocity"):
+                assign(made, name, checks.array(name, fields[name], (3,)))
+            else:
+                raise ValueError(f"{name}: expected a field that can be varied")
+        if made.fixed and (made.velocity.any() or made.angular_velocity.any()):
+            raise ValueError("velocity: expected zero for a fixed body, which never moves")
+        return made
 
     def __repr__(self) -> str:
         kind = "fixed" if self.fixed else f"mass={self.mass:g}"

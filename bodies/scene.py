@@ -273,6 +273,25 @@ class Scene:
             self._bodies[index] = after
         return moved
 
+    def varied(self, changes: dict[int, dict[str, Any]]) -> "Scene":
+        """A scene of its own in which bodies, by index, have other values of these fields.
+
+        Fields are ``position``, ``orientation``, ``velocity``, ``angular_velocity``, ``mass``, which the inertia
+        follows in proportion, ``friction`` and ``restitution``. Bodies keep their names and indices; all else is as
+        in this scene. Raises ValueError or TypeError as a `Body` does.
+        """
+        made = copy.copy(self)
+        for name in ("_bodies", "_added", "_before_moves", "_joints", "_force_functions"):
+            setattr(made, name, list(getattr(self, name)))
+        for name in ("_index_of_name", "_numbered", "_pair_materials", "_drag"):
+            setattr(made, name, dict(getattr(self, name)))
+        made._disabled_pairs = set(self._disabled_pairs)
+        for index, fields in changes.items():
+            before = self._bodies[index]
+            made._before_moves.append((before, index))
+            made._bodies[index] = before.varied(fields)
+        return made
+
     def _pair(self, first: Body | str | int, second: Body | str | int) -> tuple[int, int]:
         i, j = sorted((self.index(first), self.index(second)))
         if i == j:

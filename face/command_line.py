@@ -4,7 +4,6 @@ What a command needs is imported when it runs, so that help and bad arguments ar
 """
 
 import argparse
-import math
 import os
 import sys
 import tempfile
@@ -15,6 +14,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import __version__
+from .console import (
+    BAD_INPUT,
+    DONE,
+    ENDED_BADLY,
+    BadInput,
+    complain,
+    finite_number,
+    pixels,
+    positive_number,
+    positive_whole,
+    say,
+    say_table,
+    seed_number,
+)
+from .sweep_command import add_sweep
 
 if TYPE_CHECKING:
     from .bodies import Scene
@@ -22,17 +36,11 @@ if TYPE_CHECKING:
     from .impact_laws import ImpactLaw
     from .simulator import Trajectory
 
-DONE, ENDED_BADLY, BAD_INPUT = 0, 1, 2
-
 _DROP_RESTITUTION = 0.4  # of dropped meshes, under laws that honour restitution
 _DROP_LAW = "anitescu-potra"
 _DROP_DURATION = 10.0  # s
 _MEBIBYTE = 1 << 20
 _SUMMARY_LOOKS = 300_000  # at pairs for the largest penetration of a summary: some seconds
-
-
-class BadInput(Exception):
-    """What the user gave cannot be used; the message is one sentence."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -44,9 +52,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return options.command(options)
     except BadInput as error:
-        return _complain(str(error), BAD_INPUT)
+        return complain(str(error), BAD_INPUT)
     except KeyboardInterrupt:
-        return _complain("interrupted", ENDED_BADLY)
+        return complain("interrupted", ENDED_BADLY)
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
@@ -59,7 +67,7 @@ class _Parser(argparse.ArgumentParser):
     """Complains in one line."""
 
     def error(self, message: str) -> NoReturn:
-        _complain(f"{message} (see `{self.prog} --help`)", BAD_INPUT)
+        complain(f"{message} (see `{self.prog} --help`)", BAD_INPUT)
         raise SystemExit(BAD_INPUT)
 
 
@@ -75,6 +83,7 @@ examples:
   carom demo rocking-block         run one of them
   carom view drop.h5               replay a recording
   carom render drop.h5 --out a.mp4 make a video of it, or .png, .gif, .glb, .html
+  carom sweep program.py           run a program of yours a hundred times, on all cores
 
 exit status: 0 done, 1 a run that ended badly, 2 bad input.
 Every command has --help.""",
@@ -105,12 +114,15 @@ examples:
     _add_run_arguments(drop, f"default {_DROP_LAW}", f"default {_DROP_DURATION:g}", "default drop.h5")
     drop.add_argument(
         "--height",
-        type=_positive,
+        type=positive_number,
         metavar="M",
         help="lowest point above the floor [m]; default the mesh's diameter",
     )
     drop.add_argument(
-        "--scale", type=_positive, metavar="S", help="metres for one unit of the files; default: 0.2 m across"
+        "--scale",
+        type=positive_number,
+        metavar="S",
+        help="metres for one unit of the files; default: 0.2 m across",
     )
 
     drop.add_argument(
@@ -122,7 +134,7 @@ examples:
     )
     drop.add_argument(
         "--size-limit",
-        type=_positive,
+        type=positive_number,
         metavar="MIB",
         help="mebibytes that a mesh file may have; default 256",
     )
@@ -185,24 +197,27 @@ Frame k shows exactly the simulated time --from + k * --speed / --fps.""",
     render.add_argument("--out", required=True, metavar="FILE", help="the file to write")
     which = render.add_mutually_exclusive_group()
     which.add_argument(
-        "--time", type=_finite, metavar="S", help="the moment of one picture [s]; default the end"
+        "--time", type=finite_number, metavar="S", help="the moment of one picture [s]; default the end"
     )
     which.add_argument("--strip", action="store_true", help="six moments in one picture")
     render.add_argument(
-        "--from", dest="start", type=_finite, metavar="S", help="first moment [s]; default the start"
+        "--from", dest="start", type=finite_number, metavar="S", help="first moment [s]; default the start"
     )
     render.add_argument(
-        "--to", dest="end", type=_finite, metavar="S", help="last moment [s]; default the end"
+        "--to", dest="end", type=finite_number, metavar="S", help="last moment [s]; default the end"
     )
     render.add_argument(
         "--speed",
-        type=_positive,
+        type=positive_number,
         metavar="X",
         help="simulated seconds for one second of watching; default 1, slower for runs under a second and "
         "faster for those over a minute",
     )
     render.add_argument(
-        "--fps", type=_count, metavar="N", help="frames for one second of watching; default 60, of a GIF 25"
+        "--fps",
+        type=positive_whole,
+        metavar="N",
+        help="frames for one second of watching; default 60, of a GIF 25",
     )
     render.add_argument(
         "--density",
@@ -210,7 +225,7 @@ Frame k shows exactly the simulated time --from + k * --speed / --fps.""",
         default=None,
         help="of several recordings show how many are at each place, instead of each in its colour",
     )
-    render.add_argument("--size", type=_size, metavar="WxH", help="pixels; default 1280x720")
+    render.add_argument("--size", type=pixels, metavar="WxH", help="pixels; default 1280x720")
 
     info = _command(
         commands,
@@ -236,6 +251,7 @@ exit status: 0 all equal, 1 something differs, 2 bad input.""",
         "example:\n  carom verify drop.h5",
     )
     verify.add_argument("run", metavar="RUN", help="a recording, such as drop.h5")
+    add_sweep(_command, commands)
     return parser
 
 
@@ -255,46 +271,14 @@ def _command(
 
 def _add_run_arguments(parser: argparse.ArgumentParser, law: str, duration: str, out: str) -> None:
     parser.add_argument("--law", metavar="NAME", help=f"impact law, such as sequential-reflection; {law}")
-    parser.add_argument("--duration", type=_positive, metavar="S", help=f"simulated time [s]; {duration}")
-    parser.add_argument("--seed", type=_seed, default=0, metavar="N", help="of everything random; default 0")
+    parser.add_argument(
+        "--duration", type=positive_number, metavar="S", help=f"simulated time [s]; {duration}"
+    )
+    parser.add_argument(
+        "--seed", type=seed_number, default=0, metavar="N", help="of everything random; default 0"
+    )
     parser.add_argument("--out", metavar="RUN", help=f"recording to write; {out}")
     parser.add_argument("--no-view", action="store_true", help="open no window; write a picture instead")
-
-
-def _finite(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise argparse.ArgumentTypeError(f"expected a finite number, got {text!r}")
-    return value
-
-
-def _positive(text: str) -> float:
-    value = _finite(text)
-    if not value > 0.0:
-        raise argparse.ArgumentTypeError(f"expected a number greater than 0, got {text!r}")
-    return value
-
-
-def _count(text: str) -> int:
-    if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"expected a whole number greater than 0, got {text!r}")
-    return int(text)
-
-
-def _size(text: str) -> tuple[int, int]:
-    width, cross, height = text.lower().partition("x")
-    if not (cross and width.isdecimal() and height.isdecimal()):
-        raise argparse.ArgumentTypeError(f"expected WIDTHxHEIGHT in pixels, such as 1280x720, got {text!r}")
-    return int(width), int(height)
-
-
-def _seed(text: str) -> int:
-    if not text.isdecimal() or int(text) >= 2**63:
-        raise argparse.ArgumentTypeError(f"expected a whole number from 0 to 2^63 - 1, got {text!r}")
-    return int(text)
 
 
 # -- commands ------------------------------------------------------------------------------------------------
@@ -320,7 +304,7 @@ def _drop(options: argparse.Namespace) -> int:
         raise BadInput(str(error)) from None
     for mesh in meshes:
         scaling = "rescaled to" if options.scale is None else "with the given scale"
-        _say(
+        say(
             f"{mesh.path.name}: {mesh.remark}. {scaling.capitalize()} {mesh.diameter:.4g} m across. {mesh.used}"
         )
     try:
@@ -343,8 +327,8 @@ def _demo(options: argparse.Namespace) -> int:
     if options.name is None:
         width = max(len(name) for name in demo_names()) + 2
         for name in demo_names():
-            _say(f"{name:{width}}{demo_by_name(name).summary}")
-        _say("Run one with `carom demo NAME`.")
+            say(f"{name:{width}}{demo_by_name(name).summary}")
+        say("Run one with `carom demo NAME`.")
         return DONE
     try:
         demo = demo_by_name(options.name)
@@ -354,7 +338,7 @@ def _demo(options: argparse.Namespace) -> int:
         return _compute(demo, options)
     out = _writable(options.out or f"{demo.name}.h5", ".h5")
     law = _law(options.law or demo.law)
-    _say(f"{demo.name}: {demo.summary}.")
+    say(f"{demo.name}: {demo.summary}.")
     trajectory = _simulate(demo.scene(), law, options.seed, out, options.duration or demo.duration)
     status = _exit_status(trajectory)
     if options.law in (None, demo.law) and options.duration in (None, demo.duration):
@@ -381,20 +365,20 @@ def _compute(demo: "ComputedDemo", options: argparse.Namespace) -> int:
             raise BadInput(f"--out {options.out}: expected an ending {demo.ending}, got {out.suffix}")
     elif options.out is not None:
         raise BadInput(f"--out: demo {demo.name} writes no file")
-    _say(f"{demo.name}: {demo.summary}.")
+    say(f"{demo.name}: {demo.summary}.")
     trajectory = demo.run(options.seed, progress=True) if isinstance(demo, RecordingDemo) else None
     for table in demo.tables():
-        _say_table(list(table.header), [list(row) for row in table.rows], fold_first=True)
+        say_table(list(table.header), [list(row) for row in table.rows], fold_first=True)
     checks = demo.check()
     _say_checks(checks)
     if isinstance(demo, WritingDemo) and out is not None:
         try:
             demo.write(out)
         except DisplayError as error:
-            return _complain(str(error), ENDED_BADLY)
+            return complain(str(error), ENDED_BADLY)
         except OSError as error:
             raise BadInput(f"--out {out}: cannot be written ({error.strerror or error})") from None
-        _say(f"Written: {out}")
+        say(f"Written: {out}")
         if trajectory is not None:
             _show(trajectory, out, options.no_view)
     return DONE if all(check.holds for check in checks) else ENDED_BADLY
@@ -437,14 +421,14 @@ def _render(options: argparse.Namespace) -> int:
         raise BadInput(f"--out {options.out}: {error}") from None
     except OSError as error:
         raise BadInput(f"--out {options.out}: cannot be written ({error.strerror or error})") from None
-    _say(f"Written: {out}")
+    say(f"Written: {out}")
     return DONE
 
 
 def _info(options: argparse.Namespace) -> int:
     trajectory = _load(options.run)
     bodies = trajectory.scene.bodies
-    _say_table(
+    say_table(
         ["body", "shape", "mass [kg]", "friction", "restitution"],
         [
             [
@@ -458,7 +442,7 @@ def _info(options: argparse.Namespace) -> int:
         ],
     )
     kinds = Counter(trajectory.event_kinds.tolist())
-    _say_table(
+    say_table(
         ["run", options.run],
         [
             ["law", trajectory.law_name],
@@ -481,9 +465,9 @@ def _verify(options: argparse.Namespace) -> int:
         text = str(error)
         raise BadInput(text if text.startswith(options.run) else f"{options.run}: {text}") from None
     if found.difference is not None:
-        _say(f"{options.run}: {found.events} events are equal; {found.difference}")
+        say(f"{options.run}: {found.events} events are equal; {found.difference}")
         return ENDED_BADLY
-    _say(
+    say(
         f"{options.run}: made again, {found.events} events and the end are equal bit for bit; "
         f"hash of events {found.event_hash}"
     )
@@ -555,15 +539,13 @@ def _simulate(scene: "Scene", law: "ImpactLaw", seed: int, out: Path, duration: 
     try:
         trajectory = simulator.run(duration, progress=True)
     except BaseException:
-        _complain(f"cut off at t = {simulator.time:g} s; {out} holds the run up to there", ENDED_BADLY)
+        complain(f"cut off at t = {simulator.time:g} s; {out} holds the run up to there", ENDED_BADLY)
         raise
     elapsed = clock.perf_counter() - start
-    _say_table(
-        ["run", f"{law.name}, seed {seed}"], [*_summary(trajectory), ["wall time", f"{elapsed:.2f} s"]]
-    )
+    say_table(["run", f"{law.name}, seed {seed}"], [*_summary(trajectory), ["wall time", f"{elapsed:.2f} s"]])
     for remark in trajectory.remarks:
-        _say(remark)
-    _say(f"Recording: {out}")
+        say(remark)
+    say(f"Recording: {out}")
     return trajectory
 
 
@@ -598,45 +580,20 @@ def _show(trajectory: "Trajectory", out: Path, no_view: bool) -> None:
             view(trajectory, title=f"carom: {out.name}")
             return
         except DisplayError as error:
-            _say(str(error))
+            say(str(error))
     picture = out.with_suffix(".png")
     try:
         render_strip(trajectory, picture)
     except DisplayError as error:
-        _say(f"No picture: {error}")
+        say(f"No picture: {error}")
     except OSError as error:
-        _say(f"No picture: {picture} cannot be written ({error.strerror or error}).")
+        say(f"No picture: {picture} cannot be written ({error.strerror or error}).")
     else:
-        _say(f"Six moments: {picture}")
-
-
-# -- the screen ----------------------------------------------------------------------------------------------
-
-
-def _say(text: str) -> None:
-    print(text)
-
-
-def _complain(text: str, status: int) -> int:
-    print(f"carom: {' '.join(text.split())}", file=sys.stderr)
-    return status
-
-
-def _say_table(header: list[str], rows: list[list[str]], fold_first: bool = False) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(header_style="bold")
-    for k, title in enumerate(header):
-        table.add_column(Text(title), overflow="fold", no_wrap=k == 0 and not fold_first)
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    Console().print(table)
+        say(f"Six moments: {picture}")
 
 
 def _say_checks(checks: "list[Check]") -> None:
-    _say_table(
+    say_table(
         ["check", "value", "at most", "holds"],
         [[c.what, f"{c.value:.2g}", f"{c.bound:.2g}", "yes" if c.holds else "NO"] for c in checks],
     )

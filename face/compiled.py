@@ -32,6 +32,8 @@ from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined
 from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
+from .kernel_lock import KernelLock, tell
+
 _KERNEL_SOURCES = ("kernels.py", "tolerances.py")
 
 
@@ -68,7 +70,36 @@ class _KernelCacheImpl(caching.CompileResultCacheImpl):
 
 
 class _KernelCache(caching.FunctionCache):
+    """Kernels on disk. What is not there yet is compiled by one process, which holds a lock from when it has found
+    that until it has saved it, or failed; the others wait."""
+
     _impl_class = _KernelCacheImpl
+
+    def __init__(self, function: Callable):
+        super().__init__(function)
+        self._lock = KernelLock(Path(f"{self._cache_file._index_path}.lock"))
+
+    def load_overload(self, signature: Any, target_context: Any) -> Any:
+        tell(True)
+        found = super().load_overload(signature, target_context)
+        if found is None:
+            self._impl.locator.ensure_cache_path()
+            self._lock.acquire()
+            found = super().load_overload(signature, target_context)  # another may have been quicker
+        if found is not None:
+            self.done()
+        return found
+
+    def save_overload(self, signature: Any, compiled: Any) -> None:
+        try:
+            super().save_overload(signature, compiled)
+        finally:
+            self.done()
+
+    def done(self) -> None:
+        """Nothing is being compiled any more."""
+        self._lock.release()
+        tell(False)
 
 
 def _source_of(function: Callable) -> None:
@@ -161,6 +192,15 @@ class _LibraryCompiler(_FunctionCompiler):
     """Compiles into a library of a class of ours."""
 
     library_class: type = _EntryLibrary
+    cache: _KernelCache | None = None
+
+    def compile(self, args: Any, return_type: Any) -> Any:
+        try:
+            return super().compile(args, return_type)
+        except BaseException:
+            if self.cache is not None:
+                self.cache.done()
+            raise
 
     def _compile_core(self, args: Any, return_type: Any) -> Any:
         flags = compiler.Flags()
@@ -237,7 +277,7 @@ class Kernel:
     def entry(self) -> Any:
         """What Python calls: compiled when it first does, and kept on disk."""
         dispatcher = _dispatcher_of(self.py_func, self._options, _LibraryCompiler)
-        dispatcher._cache = _KernelCache(self.py_func)
+        dispatcher._cache = dispatcher._compiler.cache = _KernelCache(self.py_func)
         return dispatcher
 
     @functools.cached_property
@@ -303,7 +343,7 @@ def _compiled_part(function: Callable, allocates: bool) -> Any:
     compiled._compiler = _PartCompiler(
         function, compiled._targetdescr, options, {}, compiled._compiler.pipeline_class
     )
-    compiled._cache = _KernelCache(function)
+    compiled._cache = compiled._compiler.cache = _KernelCache(function)
     compiled.compile()
     return compiled
 

@@ -4,6 +4,12 @@ from .branches import BranchedRun, BranchNode
 from .collision.overlaps import Displacement
 from .collision.queries import Distance, TimeOfImpact, contact_manifold, signed_distance, time_of_impact
 from .contact_problem import contact_problem
+from .ensembles.ensemble import Ensemble, ensemble
+from .ensembles.errors import EnsembleInterrupted, EnsembleStopped
+from .ensembles.members import design, grid
+from .ensembles.perturbation import Perturbation, perturbed
+from .ensembles.scene_run import SceneRun
+from .ensembles.statistics import Statistics, end_density, sobol_design
 from .event import ContactPatch, Event, EventKind
 from .integrator import Integrator
 from .make_unique import UniqueDesign, make_unique
@@ -27,14 +33,20 @@ __all__ = [
     "ContactPatch",
     "Displacement",
     "Distance",
+    "Ensemble",
+    "EnsembleInterrupted",
+    "EnsembleStopped",
     "Event",
     "EventKind",
     "Integrator",
     "LagrangianSystem",
+    "Perturbation",
     "ReplayError",
     "RunStatus",
+    "SceneRun",
     "Simulator",
     "State",
+    "Statistics",
     "TimeOfImpact",
     "Trajectory",
     "UniqueDesign",
@@ -46,8 +58,14 @@ __all__ = [
     "Verification",
     "contact_manifold",
     "contact_problem",
+    "design",
+    "end_density",
+    "ensemble",
+    "grid",
     "make_unique",
+    "perturbed",
     "signed_distance",
+    "sobol_design",
     "time_of_impact",
     "verify",
 ]

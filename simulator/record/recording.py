@@ -255,8 +255,8 @@ def kind_of(path: Path) -> str:
         return text_of(file, "format")
 
 
-def opened(path: Path, *kinds: str) -> h5py.File:
-    """A file of carom of one of these kinds, open for reading; FileFormatError where it is none."""
+def opened(path: Path, *kinds: str, expected: int = VERSION) -> h5py.File:
+    """A file of carom of one of these kinds, of a format version, open for reading; else FileFormatError."""
     kind = kinds[0]
     try:
         if not path.is_file():
@@ -273,8 +273,8 @@ def opened(path: Path, *kinds: str) -> h5py.File:
         raise FileFormatError(path, f"it is not a {kind} (no HDF5 file)") from None
     try:
         version = whole_of(file, "version", -(2**63)) if "version" in file.attrs else None
-        if "format" in file.attrs and version is not None and version != VERSION:
-            raise FileFormatError(path, f"expected format version {VERSION}, got {version}")
+        if "format" in file.attrs and version is not None and version != expected:
+            raise FileFormatError(path, f"expected format version {expected}, got {version}")
         found = text_of(file, "format") if "format" in file.attrs else ""
         if found not in kinds:
             what = f"a {found[:60]}" if found.startswith("carom ") else "an HDF5 file"

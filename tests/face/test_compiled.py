@@ -1,6 +1,7 @@
 """How kernels are compiled: arrays on the stack, and references that are not counted."""
 
 import importlib.util
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,9 @@ import carom
 
 _SPEC = importlib.util.spec_from_file_location("probe_kernels", Path(__file__).with_name("probe_kernels.py"))
 probe_kernels = importlib.util.module_from_spec(_SPEC)
+sys.modules["probe_kernels"] = (
+    probe_kernels  # where kept kernels look for their module when they are read again
+)
 _SPEC.loader.exec_module(probe_kernels)
 
 

@@ -1,0 +1,1 @@
+../../face/kernel_lock.py

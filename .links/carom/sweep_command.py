@@ -1,0 +1,1 @@
+../../face/sweep_command.py

@@ -1,0 +1,1 @@
+"""Many runs at once, with failures as rows: see `ensemble.ensemble`."""
