@@ -19,6 +19,7 @@ from .distributing_series_kernels import (
     OPEN,
     PHASE,
     RATE,
+    RISES,
     SLIDES,
     SLIP,
     STICKS,
@@ -30,10 +31,12 @@ from .distributing_series_kernels import (
 from .stronge_kernels import ORDER, centrifugal_direction
 from .tolerances import (
     DISTRIBUTING_AT_BOUND,
+    DISTRIBUTING_DEPENDENT,
     DISTRIBUTING_EVEN,
+    DISTRIBUTING_FROM_REST,
+    DISTRIBUTING_JUST,
     DISTRIBUTING_LOCKED,
     DISTRIBUTING_REFINED,
-    DISTRIBUTING_RIDGE,
     DISTRIBUTING_SETTLED,
     DISTRIBUTING_SWEEPS,
 )
@@ -74,18 +77,18 @@ def mobility(W, contacts, modes, dim, i, slot, j, other):
 
 
 @kernel()
-def ridges(W, contacts, modes, series, hold, dim, k):
-    """What is added to the mobility of each slot, so that dependent contacts share: into column 1 of hold[2]."""
-    most = width = 0.0
+def widths(W, contacts, modes, series, hold, dim, k):
+    """Scale of friction in each slot, into column 1 of hold[2]: of contacts that depend on each other those that
+    are pressed more hold more, whatever the masses."""
+    most = 0.0
     for i in range(modes.shape[0]):
         if slots(modes, dim, i, k) > 0:
             most = max(most, bound_of(contacts, series, dim, i))
-            for e in range(1, dim):
-                width = max(width, W[dim * i + e, dim * i + e])
     for i in range(modes.shape[0]):
-        share = max(bound_of(contacts, series, dim, i) / most, DISTRIBUTING_EVEN) if most > 0.0 else 1.0
         for slot in range(1, 1 + slots(modes, dim, i, k)):
-            hold[2, dim * i + slot, 1] = DISTRIBUTING_RIDGE * width / share
+            share = max(bound_of(contacts, series, dim, i) / most, DISTRIBUTING_EVEN) if most > 0.0 else 1.0
+            own = mobility(W, contacts, modes, dim, i, slot, i, slot)
+            hold[2, dim * i + slot, 1] = np.sqrt(share / own) if own > 0.0 else 0.0
 
 
 @kernel()
@@ -114,59 +117,80 @@ def invert(hold, modes, dim, k):
 
 @kernel()
 def grip_inverse(W, contacts, modes, series, hold, dim, k):
-    """Fill hold[0] with the mobilities B of all slots, and what column 2 of hold[2] has for slip that starts, and
-    hold[1] with (B + R)⁻¹, R the ridge."""
-    ridges(W, contacts, modes, series, hold, dim, k)
+    """Fill hold[0] with the scaled mobilities B of all slots, and what column 2 of hold[2] has for slip that
+    starts, and hold[1] with (B B + ε²)⁻¹."""
+    widths(W, contacts, modes, series, hold, dim, k)
     n = modes.shape[0]
     for i in range(n):
         for e in range(1, 1 + slots(modes, dim, i, k)):
             p = dim * i + e
             for j in range(n):
                 for g in range(1, 1 + slots(modes, dim, j, k)):
-                    hold[0, p, dim * j + g] = mobility(W, contacts, modes, dim, i, e, j, g)
-            hold[0, p, p] += hold[2, p, 2] if modes[i, GRIP] == LEAVES else 0.0
+                    q = dim * j + g
+                    hold[0, p, q] = (
+                        hold[2, p, 1] * hold[2, q, 1] * mobility(W, contacts, modes, dim, i, e, j, g)
+                    )
+            hold[0, p, p] += hold[2, p, 1] ** 2 * hold[2, p, 2] if modes[i, GRIP] == LEAVES else 0.0
+    for i in range(n):
+        for e in range(1, 1 + slots(modes, dim, i, k)):
             for j in range(n):
                 for g in range(1, 1 + slots(modes, dim, j, k)):
-                    hold[1, p, dim * j + g] = hold[0, p, dim * j + g]
-            hold[1, p, p] += hold[2, p, 1]
+                    p, q = dim * i + e, dim * j + g
+                    total = DISTRIBUTING_DEPENDENT**2 if p == q else 0.0
+                    for m in range(n):
+                        for h in range(1, 1 + slots(modes, dim, m, k)):
+                            total += hold[0, p, dim * m + h] * hold[0, dim * m + h, q]
+                    hold[1, p, q] = total
     invert(hold, modes, dim, k)
 
 
 @kernel()
-def grip_solve(modes, hold, dim, k):
-    """Friction in all slots that takes away the rates in column 0 of hold[2], into its column 3: the inverse with
-    a ridge, refined, is as good as that of B where it has one, and stays finite where it has none."""
+def times(matrix, sign, modes, hold, dim, k, taken, given):
+    """Add `sign` times a matrix over all slots times column `taken` of hold[2] to column `given`."""
     n = modes.shape[0]
     for i in range(n):
         for e in range(1, 1 + slots(modes, dim, i, k)):
-            hold[2, dim * i + e, 3] = 0.0
-    for _ in range(DISTRIBUTING_REFINED):
-        for i in range(n):
-            for e in range(1, 1 + slots(modes, dim, i, k)):
-                p = dim * i + e
-                left = hold[2, p, 0]
-                for j in range(n):
-                    for g in range(1, 1 + slots(modes, dim, j, k)):
-                        left += hold[0, p, dim * j + g] * hold[2, dim * j + g, 3]
-                hold[2, p, 4] = left
-        for i in range(n):
-            for e in range(1, 1 + slots(modes, dim, i, k)):
-                p = dim * i + e
-                for j in range(n):
-                    for g in range(1, 1 + slots(modes, dim, j, k)):
-                        hold[2, p, 3] -= hold[1, p, dim * j + g] * hold[2, dim * j + g, 4]
+            p = dim * i + e
+            total = hold[2, p, given]
+            for j in range(n):
+                for g in range(1, 1 + slots(modes, dim, j, k)):
+                    total += sign * matrix[p, dim * j + g] * hold[2, dim * j + g, taken]
+            hold[2, p, given] = total
 
 
 @kernel()
-def leaving_terms(contacts, series, hold, i, k, unit):
+def grip_solve(modes, hold, dim, k):
+    """Friction in all slots that takes away the rates in column 0 of hold[2], into its column 3.
+
+    It is -B (B B + ε²)⁻¹ times them, refined: as good as that of B⁻¹ where B has one, and none in motions that no
+    friction moves, be they noise.
+    """
+    for p in range(hold.shape[1]):
+        hold[2, p, 3] = 0.0
+    for _ in range(DISTRIBUTING_REFINED):
+        for p in range(hold.shape[1]):
+            hold[2, p, 4] = hold[2, p, 1] * hold[2, p, 0]
+            hold[2, p, 5] = 0.0
+        times(hold[0], 1.0, modes, hold, dim, k, 3, 4)
+        times(hold[1], 1.0, modes, hold, dim, k, 4, 5)
+        times(hold[0], -1.0, modes, hold, dim, k, 5, 3)
+    for p in range(hold.shape[1]):
+        hold[2, p, 3] *= hold[2, p, 1]
+
+
+@kernel()
+def leaving_terms(contacts, series, hold, i, k, unit, own):
     """Of slip that starts at a contact, what its equation across the direction adds: to the mobility, into column
-    2 of hold[2], and on its right side, which is returned."""
+    2 of hold[2], and on its right side, which is returned; `own` is the mobility there."""
     row = 3 * i
     slip, c, s = series[SLIP], contacts[i, DIRECTION], contacts[i, DIRECTION + 1]
     total = 0.0
     for j in range(2, k + 1):
         total += slip[row, j] * (c * slip[row + 2, k + 1 - j] - s * slip[row + 1, k + 1 - j])
-    stiffness = (k + 1) * slip[row, 1] / (unit * bound_of(contacts, series, 3, i))
+    # slip that starts where friction has just reached its bound grows with the square of time
+    stiffness = contacts[i, RISES] * (k + 1) * slip[row, 1] / (unit * bound_of(contacts, series, 3, i))
+    if stiffness < (k + 1) * DISTRIBUTING_FROM_REST * own:
+        stiffness = 0.0
     hold[2, row + 1, 2] = stiffness
     return stiffness * slip[row + 1, k] + (k + 1) * total / unit
 
@@ -185,7 +209,9 @@ def grip_force(W, contacts, modes, series, hold, dim, k, unit):
                 )
             if modes[i, GRIP] == LEAVES:
                 leaves = True
-                rate -= leaving_terms(contacts, series, hold, i, k, unit)
+                rate -= leaving_terms(
+                    contacts, series, hold, i, k, unit, mobility(W, contacts, modes, dim, i, e, i, e)
+                )
             hold[2, dim * i + e, 0] = rate
     if leaves:
         grip_inverse(W, contacts, modes, series, hold, dim, k)
@@ -311,10 +337,11 @@ def all_grip(W, contacts, modes, series, hold, dim):
                 series[FORCE, dim * i + e, 0] = 0.0
     grip_inverse(W, contacts, modes, series, hold, dim, 0)
     grip_force(W, contacts, modes, series, hold, dim, 0, 1.0)
+    largest = 0.0
     for i in range(modes.shape[0]):
-        if modes[i, GRIP] == STICKS and friction_share(contacts, series, dim, i) > DISTRIBUTING_AT_BOUND:
-            return False
-    return True
+        if modes[i, GRIP] == STICKS:
+            largest = max(largest, friction_share(contacts, series, dim, i))
+    return largest
 
 
 @kernel()
@@ -332,9 +359,9 @@ def stick_force(W, contacts, modes, series, hold, dim):
 
 
 @kernel()
-def leave(contacts, modes, series, dim, i):
-    """Let a contact that friction cannot hold start to slip against it."""
-    modes[i, GRIP] = LEAVES
+def leave(contacts, modes, series, dim, i, rises):
+    """Let a contact that friction cannot hold start to slip against it; `rises` is 0 where it just could."""
+    modes[i, GRIP], contacts[i, RISES] = LEAVES, rises
     length = friction_share(contacts, series, dim, i) * bound_of(contacts, series, dim, i)
     for e in range(1, dim):
         contacts[i, DIRECTION + e - 1] = -series[FORCE, dim * i + e, 0] / length
@@ -379,7 +406,7 @@ def exchange(W, contacts, modes, series, dim):
             if share > worst:
                 worst, who = share, i
     if who >= 0:
-        leave(contacts, modes, series, dim, who)
+        leave(contacts, modes, series, dim, who, 1.0)
         return True
     for i in range(modes.shape[0]):
         if modes[i, GRIP] != LEAVES or not presses(contacts, modes, series, dim, i):
@@ -401,14 +428,21 @@ def settle_grips(W, contacts, modes, series, hold, dim):
 
     Sweeps find nearly who does what; exchanges one by one and Newton's method for the directions make it exact.
     """
-    if all_grip(W, contacts, modes, series, hold, dim):
+    share = all_grip(W, contacts, modes, series, hold, dim)
+    if share <= DISTRIBUTING_AT_BOUND:
+        return
+    if share <= 1.0 + DISTRIBUTING_JUST:  # the bound is reached now: slip starts against friction as it is
+        for i in range(modes.shape[0]):
+            if modes[i, GRIP] == STICKS and friction_share(contacts, series, dim, i) > DISTRIBUTING_AT_BOUND:
+                leave(contacts, modes, series, dim, i, 0.0)
+        grip_inverse(W, contacts, modes, series, hold, dim, 0)
         return
     for _ in range(DISTRIBUTING_SWEEPS):
         if sweep(W, contacts, modes, series, hold, dim) <= DISTRIBUTING_SETTLED:
             break
     for i in range(modes.shape[0]):
         if modes[i, GRIP] == STICKS and friction_share(contacts, series, dim, i) > DISTRIBUTING_AT_BOUND:
-            leave(contacts, modes, series, dim, i)
+            leave(contacts, modes, series, dim, i, 1.0)
     for _ in range(8 + 4 * modes.shape[0]):
         stick_force(W, contacts, modes, series, hold, dim)
         turned = turn_directions(W, contacts, modes, series, hold, dim) if dim == 3 else 0.0

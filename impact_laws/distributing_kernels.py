@@ -38,11 +38,13 @@ from .distributing_series_kernels import (
 )
 from .stronge_kernels import ORDER, horner
 from .tolerances import (
+    DISTRIBUTING_FADED,
     DISTRIBUTING_LEFT,
     DISTRIBUTING_LIGHT,
     DISTRIBUTING_LOCKED,
     DISTRIBUTING_RETURNED,
     DISTRIBUTING_RUNAWAY,
+    DISTRIBUTING_SHARE,
     DISTRIBUTING_STARTED,
     DISTRIBUTING_STOPPED,
     DISTRIBUTING_ZERO,
@@ -215,17 +217,23 @@ def grip_margin(contacts, series, dim, i, x):
 
 
 @kernel()
-def grip_fall(contacts, series, dim, i, reach):
+def grip_fall(contacts, series, dim, i, reach, unit):
     """When friction of a contact that sticks reaches its bound, in units of the series."""
     if not grip_margin(contacts, series, dim, i, 0.0) > 0.0:
         return np.inf
     low = 0.0
+    rounding = (
+        -100.0 * DISTRIBUTING_ZERO / (unit * reach * contacts[i, REACH])
+    )  # of the force that velocities show
+    rounding -= DISTRIBUTING_SHARE * contacts[i, FRICTION] * series[FORCE, dim * i, 0]
     for part in range(1, 9):
         high = reach * part / 8
-        if grip_margin(contacts, series, dim, i, high) < 0.0:
+        if horner(series[FORCE, dim * i], ORDER, high) < DISTRIBUTING_FADED * series[FORCE, dim * i, 0]:
+            break
+        if grip_margin(contacts, series, dim, i, high) < rounding:
             for _ in range(60):
                 middle = 0.5 * (low + high)
-                if grip_margin(contacts, series, dim, i, middle) < 0.0:
+                if grip_margin(contacts, series, dim, i, middle) < rounding:
                     high = middle
                 else:
                     low = middle
@@ -254,7 +262,7 @@ def normal_fall(modes, series, work, dim, i, reach):
 
 
 @kernel()
-def first_event(contacts, modes, series, work, dim, reach):
+def first_event(contacts, modes, series, work, dim, reach, unit):
     """The first event within `reach`: (when, contact, what), contact -1 where there is none."""
     who, code = -1, 0
     for i in range(modes.shape[0]):
@@ -270,7 +278,7 @@ def first_event(contacts, modes, series, work, dim, reach):
             if at < reach or (at == reach and who < 0):
                 reach, who, code = at, i, SLIP_STOPS
         elif modes[i, GRIP] == STICKS:
-            at = grip_fall(contacts, series, dim, i, reach)
+            at = grip_fall(contacts, series, dim, i, reach, unit)
             if at < reach or (at == reach and who < 0):
                 reach, who, code = at, i, SLIP_STARTS
     return reach, who, code
@@ -410,7 +418,7 @@ def distribute(W, u, contacts, threshold, law, dim, most, record, impulse):
     lost. Fills the impulse and a row of `record` for each event: (contact, code, impulse so far). Returns (how it
     ended, rows, steps)."""
     exponent = law[0]
-    series, hold = np.empty((4, u.size, ORDER + 1)), np.empty((3, u.size, max(u.size, 5)))
+    series, hold = np.empty((4, u.size, ORDER + 1)), np.zeros((3, u.size, max(u.size, 6)))
     modes, work = np.empty((threshold.size, 2), np.int64), np.empty(ORDER + 1)
     impulse[:] = 0.0
     if start(W, contacts, modes, series, u, exponent, dim):
@@ -423,13 +431,18 @@ def distribute(W, u, contacts, threshold, law, dim, most, record, impulse):
     for steps in range(most):
         rows, switched = due_events(contacts, modes, series, law, dim, impulse, record, rows)
         if ended(contacts, series, threshold, exponent, dim):
+            for i in range(threshold.size):
+                if presses(contacts, modes, series, dim, i):
+                    rows = happens(
+                        contacts, modes, series, law, dim, i, RESTITUTION_ENDS, impulse, record, rows
+                    )
             cut_back(contacts, impulse, dim)
             return RESOLVED, rows, steps
         prepare(W, contacts, modes, series, hold, exponent, dim, unsettled or switched)
         reach = 0.0
         for _ in range(100):
             expand(W, contacts, modes, series, hold, (exponent, unit), dim)
-            reach = step_length(contacts, series, dim)
+            reach = step_length(contacts, modes, series, dim, unit)
             if reach > 0.0:
                 break
             unit *= 1e-3
@@ -438,7 +451,7 @@ def distribute(W, u, contacts, threshold, law, dim, most, record, impulse):
             cut_back(contacts, impulse, dim)
             return (ending if ending != RESOLVED else NEVER_RETURNS), rows, steps
         reach = light_limit(contacts, modes, series, exponent, dim, unit, reach)
-        at, who, code = first_event(contacts, modes, series, work, dim, reach)
+        at, who, code = first_event(contacts, modes, series, work, dim, reach, unit)
         advance(contacts, modes, series, impulse, dim, unit, at)
         unsettled = who >= 0
         if who >= 0:

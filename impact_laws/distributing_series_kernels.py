@@ -15,10 +15,11 @@ from .tolerances import DISTRIBUTING_TAYLOR
 
 # columns of `contacts` (n, COLUMNS): STIFFNESS, FRICTION; RETURNED e²; RATE of -x'/v_n; BASE and ABSORBED, energy
 # when compression began and all that was compressed; LENGTH of a typical compression; REACH, its largest
-# response; the LEAST compression that counts; DIRECTION and the next one, in which it slips
+# response; the LEAST compression that counts; DIRECTION and the next one, in which it slips; whether slip RISES
+# at once
 STIFFNESS, FRICTION, RETURNED, RATE = 0, 1, 2, 3
 BASE, ABSORBED, LENGTH, REACH, LEAST = 4, 5, 6, 7, 8
-DIRECTION, COLUMNS = 9, 11
+DIRECTION, RISES, COLUMNS = 9, 11, 12
 # columns of `modes` (n, 2) and what they hold
 PHASE, GRIP = 0, 1
 OPEN, COMPRESSES, EXPANDS = 0, 1, 2
@@ -148,7 +149,7 @@ def loose_forces(contacts, modes, series, exponent, dim, k):
 
 
 @kernel()
-def step_length(contacts, series, dim):
+def step_length(contacts, modes, series, dim, unit):
     """How far the series reach, in their unit: the last two terms are small there."""
     last = before = 0.0
     for row in range(series.shape[1]):
@@ -157,6 +158,12 @@ def step_length(contacts, series, dim):
     for i in range(contacts.shape[0]):
         last = max(last, abs(series[DEPTH, dim * i, ORDER]) / contacts[i, LENGTH])
         before = max(before, abs(series[DEPTH, dim * i, ORDER - 1]) / contacts[i, LENGTH])
+        if (
+            modes[i, GRIP] == LEAVES
+        ):  # where contacts depend on each other velocities do not show its friction
+            for e in range(1, dim):
+                last = max(last, abs(series[FORCE, dim * i + e, ORDER]) * unit * contacts[i, REACH])
+                before = max(before, abs(series[FORCE, dim * i + e, ORDER - 1]) * unit * contacts[i, REACH])
     if not (last < np.inf and before < np.inf):
         return 0.0
     reach = 1e3

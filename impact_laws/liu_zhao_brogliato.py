@@ -139,7 +139,7 @@ class LiuZhaoBrogliato:
             stiffness = stiffnesses_of(self.stiffness_ratios, problem)
         except RatioMisfit as misfit:
             return misfit.outcome(problem)
-        system = _Scaled.of(problem.W[None], problem.u[None])
+        system = _Scaled.of(problem.W[None], problem.u[None], problem.dim)
         contacts = _contact_table(stiffness[None], problem.friction, problem.restitution)
         size = problem.u.size
         record, impulse = np.empty((LONGEST_PATH, 2 + size)), np.empty(size)
@@ -150,15 +150,16 @@ class LiuZhaoBrogliato:
         unit = float(system.impulse[0])
         stages, events = record[:rows, 2:] * unit, record[:rows, :2].astype(np.int64).tolist()
         labels = [_EVENTS[code][1].format(contact) for contact, code in events]
-        if impulse.any() and (not rows or not np.array_equal(record[rows - 1, 2:], impulse)):
+        wedged = ended == kernels.WEDGED
+        if wedged or (impulse.any() and not (rows and np.array_equal(record[rows - 1, 2:], impulse))):
             stages = np.vstack([stages, impulse * unit])
-            labels.append("contacts are wedged" if ended == kernels.WEDGED else "impact ends")
+            labels.append("contacts are wedged" if wedged else "impact ends")
         energy = unit / float(system.velocity[0])
         info = {
             "sequence": tuple((contact, _EVENTS[code][0]) for contact, code in events),
             "compression_work": tuple((contacts[0, :, columns.ABSORBED] * energy).tolist()),
             "stiffnesses": tuple(stiffness.tolist()),
-            "wedged": ended == kernels.WEDGED,
+            "wedged": wedged,
             "steps": steps,
         }
         return ImpactOutcome.from_stages(problem, stages, labels, *_STATUS[ended], info)
@@ -197,7 +198,7 @@ class LiuZhaoBrogliato:
         mu, e = _spread("friction", friction, shape), _spread("restitution", restitution, shape)
         if count and (mu.min() < 0.0 or e.min() < 0.0 or e.max() > 1.0):
             raise ValueError("friction must be at least 0 and restitution within [0, 1] at every contact")
-        system = _Scaled.of(inertia, velocity)
+        system = _Scaled.of(inertia, velocity, dim)
         scale = np.sqrt(np.maximum(inertia[:, np.arange(0, size, dim), np.arange(0, size, dim)], 0.0))
         scale[scale == 0.0] = 1.0
         measure = np.abs(velocity[:, ::dim] / scale).max(axis=1, initial=0.0)
@@ -223,7 +224,7 @@ class LiuZhaoBrogliato:
 
     def _with_ratios(self, problem: ImpactProblem, stiffness: Array) -> OutcomeSet:
         """The outcomes of a problem with each row of stiffnesses (n, nc), which are the labels."""
-        system = _Scaled.of(problem.W[None], problem.u[None])
+        system = _Scaled.of(problem.W[None], problem.u[None], problem.dim)
         contacts = _contact_table(stiffness, problem.friction, problem.restitution)
         batch = self._batch(
             system,
@@ -293,7 +294,7 @@ class LiuZhaoBrogliato:
 
 @dataclass(frozen=True)
 class _Scaled:
-    """Problems (n, ...) in units in which mobilities and velocities are about 1, by powers of two.
+    """Problems (n, ...) in units in which mobilities and the fastest approach are about 1, by powers of two.
 
     impulse : (n,), what an impulse is multiplied with to be one in N s
     velocity : (n,), what a velocity in m/s is multiplied with
@@ -305,9 +306,10 @@ class _Scaled:
     velocity: Array
 
     @classmethod
-    def of(cls, W: Array, u: Array) -> "_Scaled":
+    def of(cls, W: Array, u: Array, dim: int) -> "_Scaled":
         mobility = np.exp2(-np.frexp(np.einsum("nii->ni", W).max(axis=1, initial=0.0))[1])
-        speed = np.exp2(-np.frexp(np.abs(u).max(axis=1, initial=0.0))[1])
+        approach = np.maximum(-u[:, ::dim], 0.0).max(axis=1, initial=0.0)
+        speed = np.exp2(-np.frexp(np.where(approach > 0.0, approach, 1.0))[1])
         return cls(W * mobility[:, None, None], u * speed[:, None], mobility / speed, speed)
 
 

@@ -378,18 +378,32 @@ DISTRIBUTING_LOCKED = 1e-12
 """Velocity, of the largest before the impact, and share of forces that is not balanced, below which pressed
 contacts are wedged. Larger: slow motion counts as none. Smaller: rounding counts as motion."""
 
-DISTRIBUTING_AT_BOUND = 1.0 - 1e-9
-"""Share of the largest friction from which a contact without slip starts to slide. Larger: it is tried in vain to
-let it stick. Smaller: slides too early."""
+DISTRIBUTING_SHARE = 1e-9
+DISTRIBUTING_AT_BOUND = 1.0 - DISTRIBUTING_SHARE
+"""Share of the largest friction from which a contact without slip starts to slide, and what is rounding of it.
+Larger: it is tried in vain to let it stick. Smaller: slides too early."""
+
+DISTRIBUTING_JUST = 1e-7
+"""Share beyond the largest friction up to which slip starts along the friction before: what an event is late by,
+at most. Larger: friction jumps by that. Smaller: dependent contacts that start together start in different
+directions."""
+
+DISTRIBUTING_FROM_REST = 1e-8
+"""Rate at which slip starts, of what its friction alone would give, that counts as none. Larger: slip that starts
+slowly turns wrongly. Smaller: noise in friction of contacts that depend on each other is followed."""
+
+DISTRIBUTING_FADED = 1e-3
+"""Force, of that at the beginning of a step, below which it is not asked whether a contact goes on to stick: it
+ends. Larger: slip starts late. Smaller: rounding of forces that vanish starts it."""
 
 DISTRIBUTING_SETTLED, DISTRIBUTING_SWEEPS = 1e-13, 100
 """Change of friction, of its bound, at which sweeps over contacts without slip end, and how many there are at
 most."""
 
-DISTRIBUTING_RIDGE, DISTRIBUTING_EVEN, DISTRIBUTING_REFINED = 1e-9, 1e-4, 3
-"""Mobility added to contacts that stick, of the largest tangential one, so that those that depend on each other
-share the friction; the least share of normal force for which it is more; and how often the solution is refined.
-Larger: slip of weak motions creeps. Smaller: rounding distributes friction."""
+DISTRIBUTING_DEPENDENT, DISTRIBUTING_EVEN, DISTRIBUTING_REFINED = 1e-6, 1e-4, 4
+"""Response to friction of contacts that stick, scaled to one each, below which contacts count as dependent; the
+least share of normal force, of the largest, for which a contact of these holds less; and how often friction is
+refined. Larger: weak motions creep though contacts stick. Smaller: rounding distributes friction."""
 
 RATIO_GRID = (1.0, 0.25, 1.0)
 """Decades of stiffness ratio between the first points at which outcomes of one, two and three contacts are looked
