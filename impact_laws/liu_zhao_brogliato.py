@@ -210,7 +210,15 @@ class LiuZhaoBrogliato:
     ) -> DistributedBatch:
         impulses, endings = np.empty((count, u.shape[-1])), np.empty((count, 2), dtype=np.int64)
         kernels.distribute_batch(
-            system.W, system.u, contacts, threshold, self._law, dim, self.max_steps, impulses, endings
+            system.W,
+            system.u,
+            contacts,
+            np.ascontiguousarray(threshold),
+            self._law,
+            dim,
+            self.max_steps,
+            impulses,
+            endings,
         )
         impulses *= system.impulse[:, None]
         after = u + (np.einsum("nij,nj->ni", W, impulses) if W.ndim == 3 else impulses @ W)
