@@ -49,6 +49,7 @@ _ROOM_OF_NAME = {
             "ImpactPath",
             "ImpactProblem",
             "ImpactStatus",
+            "LiuZhaoBrogliato",
             "MaximumDissipation",
             "OutcomeSet",
             "SequentialLCP",

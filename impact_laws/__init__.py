@@ -12,6 +12,7 @@ from .impact_termination import NetForceBound, net_force_bound, termination_boun
 from .indeterminacy import Uniqueness, contact_angles, indeterminacy, uniqueness
 from .law import ImpactLaw, law_by_name, law_names
 from .lcp import LcpSolution, LcpStatus, enumerate_lcp_solutions, solve_lcp
+from .liu_zhao_brogliato import DistributedBatch, LiuZhaoBrogliato
 from .maximum_dissipation import MaximumDissipation
 from .outcome import ImpactOutcome, ImpactPath, ImpactStatus, OutcomeSet
 from .outcome_bounds import OutcomeBounds, OutcomeRegion, outcome_bounds
@@ -35,6 +36,7 @@ from .stronge_coulomb import StrongeBatch, StrongeCoulomb
 __all__ = [
     "AnitescuPotra",
     "ContactNetwork",
+    "DistributedBatch",
     "Growth",
     "ImpactLaw",
     "ImpactOutcome",
@@ -46,6 +48,7 @@ __all__ = [
     "LawReport",
     "LcpSolution",
     "LcpStatus",
+    "LiuZhaoBrogliato",
     "MaximumDissipation",
     "NetForceBound",
     "NetworkOutcome",

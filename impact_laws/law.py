@@ -44,6 +44,7 @@ class ImpactLaw(Protocol):
 # Class name in kebab-case -> module and class. A new law is one line here.
 _LAWS = {
     "anitescu-potra": ("anitescu_potra", "AnitescuPotra"),
+    "liu-zhao-brogliato": ("liu_zhao_brogliato", "LiuZhaoBrogliato"),
     "maximum-dissipation": ("maximum_dissipation", "MaximumDissipation"),
     "sequential-lcp": ("sequential_lcp", "SequentialLCP"),
     "sequential-reflection": ("sequential_reflection", "SequentialReflection"),

@@ -53,6 +53,11 @@ class ImpactStatus(Enum):
         "The law's order does not fit the contacts of this impact: use a word such as 'cyclic', names of bodies, "
         "or a function of the problem, which fit any number of contacts.",
     )
+    RATIO_MISFIT = (
+        "ratio_misfit",
+        "The law's stiffness ratios do not fit the contacts of this impact: use names of bodies, or a function of "
+        "the problem, which fit any number of contacts, or none where all are equally stiff.",
+    )
 
     advice: str
 

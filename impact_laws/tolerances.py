@@ -345,3 +345,75 @@ pass. Smaller: rounding is called a fault."""
 CHECKED_ENERGY = 1e-12
 """Growth of energy, of the sum of all terms of the work, above which `check_law` calls it a fault. Larger: laws
 that gain energy pass. Smaller: rounding is called a fault."""
+
+DISTRIBUTING_TAYLOR = 1e-15
+"""Size of the last two Taylor terms of the distributing law, of the largest velocity before the impact and of a
+typical compression, at which a step ends. Larger: impulses lose digits. Smaller: more steps for rounding."""
+
+DISTRIBUTING_LIGHT = 2e-17
+"""Velocity that a force may give over a step, of the largest before the impact, and not be counted: that of a
+contact that begins. Larger: impulses lose digits. Smaller: more steps where a contact begins."""
+
+DISTRIBUTING_ZERO = 1e-15
+"""Normal velocity, on the same scale, that is none: compression ends above it, and begins below minus it. Larger:
+work is lost. Smaller: rounding switches contacts to and fro."""
+
+DISTRIBUTING_STOPPED = 1e-14
+"""Speed of slip on the same scale at which slip stops: above DISTRIBUTING_ZERO and below DISTRIBUTING_STARTED.
+Larger: friction turns late. Smaller: rounding is followed as slip."""
+
+DISTRIBUTING_STARTED = 1e-13
+"""Speed of slip on the same scale up to which slip that starts keeps the direction in which it started, and from
+which a contact that begins to press slides. Larger: friction turns late. Smaller: rounding decides its
+direction."""
+
+DISTRIBUTING_LEFT = 1e-13
+"""Velocity on the same scale that stored energy may still give when an impact counts as ended, where nothing
+approaches. Larger: energy is lost. Smaller: rounding bounces on."""
+
+DISTRIBUTING_RETURNED = 1e-14
+"""Share e² of the energy of a compression below which nothing is returned. Larger: small coefficients do not count.
+Smaller: steps of expansions that nobody sees."""
+
+DISTRIBUTING_RUNAWAY = 1e8
+"""Compression, of what would stop the largest velocity alone, beyond which a contact will never return its energy.
+Larger: later said. Smaller: contacts that can hardly move count as such."""
+
+DISTRIBUTING_LOCKED = 1e-12
+"""Velocity, of the largest before the impact, and share of forces that is not balanced, below which pressed
+contacts are wedged. Larger: slow motion counts as none. Smaller: rounding counts as motion."""
+
+DISTRIBUTING_SHARE = 1e-9
+DISTRIBUTING_AT_BOUND = 1.0 - DISTRIBUTING_SHARE
+"""Share of the largest friction from which a contact without slip starts to slide, and what is rounding of it.
+Larger: it is tried in vain to let it stick. Smaller: slides too early."""
+
+DISTRIBUTING_JUST = 1e-7
+"""Share beyond the largest friction up to which slip starts along the friction before: what an event is late by,
+at most. Larger: friction jumps by that. Smaller: dependent contacts that start together start in different
+directions."""
+
+DISTRIBUTING_FROM_REST = 1e-8
+"""Rate at which slip starts, of what its friction alone would give, that counts as none. Larger: slip that starts
+slowly turns wrongly. Smaller: noise in friction of contacts that depend on each other is followed."""
+
+DISTRIBUTING_FADED = 1e-3
+"""Force, of that at the beginning of a step, below which it is not asked whether a contact goes on to stick: it
+ends. Larger: slip starts late. Smaller: rounding of forces that vanish starts it."""
+
+DISTRIBUTING_SETTLED, DISTRIBUTING_SWEEPS = 1e-13, 100
+"""Change of friction, of its bound, at which sweeps over contacts without slip end, and how many there are at
+most."""
+
+DISTRIBUTING_DEPENDENT, DISTRIBUTING_EVEN, DISTRIBUTING_REFINED = 1e-6, 1e-4, 4
+"""Response to friction of contacts that stick, scaled to one each, below which contacts count as dependent; the
+least share of normal force, of the largest, for which a contact of these holds less; and how often friction is
+refined. Larger: weak motions creep though contacts stick. Smaller: rounding distributes friction."""
+
+RATIO_GRID = (1.0, 0.25, 1.0)
+"""Decades of stiffness ratio between the first points at which outcomes of one, two and three contacts are looked
+for. Larger: sets within a cell are missed. Smaller: slower."""
+
+RATIO_CLOSE = 4.3e-4
+"""Decades of stiffness ratio (a factor of 1.001) at which neighbours with distant outcomes are taken for a jump.
+Larger: steep slopes have gaps. Smaller: points are spent on jumps."""
