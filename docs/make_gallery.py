@@ -247,6 +247,16 @@ def pile() -> None:
     save("pile", replay)
 
 
+def break_odds() -> None:
+    """A thousand breaks, and rows whose errors double from ball to ball."""
+    save_figure_of("break_odds", demo_by_name("break-odds"))
+
+
+def rockfall() -> None:
+    """A thousand blocks; this takes half an hour on two cores."""
+    save_figure_of("rockfall", demo_by_name("rockfall"))
+
+
 def window_impact() -> None:
     """Half-way through the break, for the page of the window."""
     demo = demo_by_name("rack-break")
@@ -284,6 +294,15 @@ def window_outcomes() -> None:
     save("outcomes", replay, "viewer")
 
 
+def save_figure_of(name: str, demo: Any) -> None:
+    """Write the figure of a demo, as wide as the other pictures."""
+    path = FOLDER / f"gallery_{name}.png"
+    demo.write(path)
+    image = Image.open(path).convert("RGB")
+    height = round(image.height * SIZE[0] / image.width)
+    save_picture(name, np.asarray(image.resize((SIZE[0], height), Image.Resampling.LANCZOS)))
+
+
 def save(name: str, replay: Replay, page: str = "gallery") -> None:
     """Write what a window shows of a replay, with few shades."""
     save_picture(name, draw_replay(replay, SIZE, unit=UNIT), page)
@@ -309,6 +328,8 @@ PICTURES = {
         spinning_egg,
         mesh_pile,
         pile,
+        break_odds,
+        rockfall,
         window_impact,
         window_outcomes,
     )

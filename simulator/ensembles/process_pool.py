@@ -221,8 +221,8 @@ class ProcessPool(Executor):
             self._failed_starts += 1
             if self._failed_starts >= _FAILED_STARTS:
                 self._broken = (
-                    f"worker processes end as soon as they start ({why}): a script must call carom.ensemble "
-                    'under `if __name__ == "__main__":`'
+                    f"worker processes end as soon as they start ({why}): a script must be a file "
+                    'and call carom.ensemble under `if __name__ == "__main__":`'
                 )
 
     def _end_late_members(self) -> None:

@@ -15,7 +15,9 @@ from carom.viewer import DisplayError
 
 COMPUTED = [name for name in demo_names() if isinstance(demo_by_name(name), ComputedDemo)]
 QUICK = [
-    name for name in COMPUTED if not name.endswith("-outcomes") and name != "pile"
+    name
+    for name in COMPUTED
+    if not name.endswith("-outcomes") and name not in ("pile", "break-odds", "rockfall")
 ]  # they have tests of their own
 
 
