@@ -614,12 +614,17 @@ def _show(trajectory: "Trajectory", out: Path, no_view: bool) -> None:
 
 
 def _say(text: str) -> None:
-    print(text)
+    print(_printable(text))
 
 
 def _complain(text: str, status: int) -> int:
-    print(f"carom: {' '.join(text.split())}", file=sys.stderr)
+    print(_printable(f"carom: {' '.join(text.split())}"), file=sys.stderr)
     return status
+
+
+def _printable(text: str) -> str:
+    """The text with what could steer a terminal, or has no code, written out: it may come from a file."""
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
 
 
 def _say_table(header: list[str], rows: list[list[str]], fold_first: bool = False) -> None:
@@ -629,9 +634,9 @@ def _say_table(header: list[str], rows: list[list[str]], fold_first: bool = Fals
 
     table = Table(header_style="bold")
     for k, title in enumerate(header):
-        table.add_column(Text(title), overflow="fold", no_wrap=k == 0 and not fold_first)
+        table.add_column(Text(_printable(title)), overflow="fold", no_wrap=k == 0 and not fold_first)
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(_printable(cell)) for cell in row))
     Console().print(table)
 
 
