@@ -71,6 +71,8 @@ class Body:
         if self.fixed and (self.velocity.any() or self.angular_velocity.any()):
             raise ValueError("velocity: expected zero for a fixed body, which never moves")
         mass, inertia = self._checked_mass()
+        if not self.fixed:
+            _refuse_lost_mass(mass, inertia)
         assign(self, "mass", mass)
         inertia.setflags(write=False)
         assign(self, "inertia", inertia)
@@ -135,6 +137,18 @@ class Body:
     def __repr__(self) -> str:
         kind = "fixed" if self.fixed else f"mass={self.mass:g}"
         return f"Body({type(self.shape).__name__}, {kind}, name={self.name!r})"
+
+
+def _refuse_lost_mass(mass: float, inertia: np.ndarray) -> None:
+    """ValueError where a mass or moment of inertia, or what divides by one, is no number any more."""
+    numbers = np.array([mass, *np.diag(inertia)])
+    with np.errstate(over="ignore", divide="ignore"):
+        kept = np.isfinite(numbers) & (numbers > 0.0) & np.isfinite(1.0 / numbers)
+    if not kept.all():
+        raise ValueError(
+            "density, mass: expected a body whose mass and moments of inertia can be told from zero and infinity, "
+            f"got mass {mass:g} and moments {np.diag(inertia).tolist()}"
+        )
 
 
 def _unit_quaternion(value: Any) -> np.ndarray:

@@ -8,6 +8,7 @@ of the body, as seen from the base, that the joint holds at its value.
 import math
 from dataclasses import KW_ONLY, dataclass, fields
 from enum import IntEnum
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -480,8 +481,11 @@ def _unit(name: str, value: Any) -> np.ndarray:
 
 def _limits(value: Any) -> tuple[float, float]:
     try:
-        low, high = (float(v) for v in value)
-    except (TypeError, ValueError):
+        low, high = value
+        if not all(isinstance(v, Real) and not isinstance(v, bool) for v in (low, high)):
+            raise TypeError
+        low, high = float(low), float(high)
+    except (TypeError, ValueError, OverflowError):
         raise TypeError(f"limits: expected two numbers (lowest, highest), got {value!r}") from None
     if math.isnan(low) or math.isnan(high) or not low < high:
         raise ValueError(f"limits: expected the lowest below the highest, got {value!r}")

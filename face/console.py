@@ -54,12 +54,17 @@ def seed_number(text: str) -> int:
 
 def say(text: str) -> None:
     """Print a line."""
-    print(text)
+    print(printable(text))
+
+
+def printable(text: str) -> str:
+    """The text with what could steer a terminal, or has no code, written out: it may come from a file."""
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
 
 
 def complain(text: str, status: int) -> int:
     """Print one line where errors go; the exit status."""
-    print(f"carom: {' '.join(text.split())}", file=sys.stderr)
+    print(printable(f"carom: {' '.join(text.split())}"), file=sys.stderr)
     return status
 
 
@@ -71,7 +76,7 @@ def say_table(header: list[str], rows: list[list[str]], fold_first: bool = False
 
     table = Table(header_style="bold")
     for k, title in enumerate(header):
-        table.add_column(Text(title), overflow="fold", no_wrap=k == 0 and not fold_first)
+        table.add_column(Text(printable(title)), overflow="fold", no_wrap=k == 0 and not fold_first)
     for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
+        table.add_row(*(Text(printable(cell)) for cell in row))
     Console().print(table)

@@ -1,5 +1,6 @@
 """What an impact law answers: one outcome with its path and status, or a set of outcomes."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -125,7 +126,8 @@ class ImpactOutcome:
 
         Velocity and energy follow from the impulse alone, so the momentum balance is exact by construction. A
         result that leaves an approaching contact or gains energy is never called resolved. Of very many stages
-        LONGEST_PATH are kept, evenly, the last among them.
+        LONGEST_PATH are kept, evenly, the last among them. Where numbers overflow, the impulse is zero and the
+        status says that it failed.
         """
         inertia, before, _, _ = problem.kernel_arrays()
         if len(labels) > LONGEST_PATH:
@@ -153,6 +155,10 @@ class ImpactOutcome:
             problem.dim,
             problem.approach_threshold,
         )
+        if not math.isfinite(energy):  # such an impulse is none: what is known is how it failed
+            failed = ImpactStatus.INACCURATE if status is ImpactStatus.RESOLVED else status
+            words = message or "an impulse is beyond the range of numbers"
+            return cls.from_stages(problem, np.zeros((0, before.size)), (), failed, words, info)
         if status is ImpactStatus.RESOLVED:
             if code == outcome_kernels.APPROACHES:
                 status = ImpactStatus.INACCURATE

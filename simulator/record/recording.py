@@ -104,7 +104,8 @@ class Recorder:
 
     def __init__(self, trajectory: Trajectory, path: Path):
         try:
-            os.fsencode(path)
+            if b"\x00" in os.fsencode(path):  # HDF5 would take the name up to there
+                raise ValueError("it has a NUL")
             if path.is_dir():
                 raise IsADirectoryError(f"recording {path}: expected a file name, got a folder")
             if not path.parent.is_dir():

@@ -204,9 +204,12 @@ class Trajectory:
         if not (isinstance(side, str) and side in ("left", "right")):
             raise ValueError(f"side: expected 'left' or 'right', got {side!r}")
         try:
-            times = np.atleast_1d(np.asarray(t, dtype=float))
-        except (TypeError, ValueError, OverflowError):
-            raise TypeError(f"t: expected a number or an array of numbers, got {str(t)[:60]}") from None
+            given = np.asarray(t)
+        except ValueError:  # rows of unequal length
+            given = np.asarray(None)
+        times = np.atleast_1d(given.astype(float)) if given.dtype.kind in "fiu" else None
+        if times is None:
+            raise TypeError(f"t: expected a number or an array of numbers, got {str(t)[:60]}")
         if times.ndim != 1:
             raise ValueError(f"t: expected a number or an array of shape (T,), got shape {times.shape}")
         outside = times[~((times >= self.start_time) & (times <= self.end_time))]

@@ -1,6 +1,8 @@
 """How kernels are compiled: arrays on the stack, and references that are not counted."""
 
 import importlib.util
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -73,3 +75,26 @@ def test_code_for_threads_is_not_mixed_up_with_that_of_runs():
     for k in range(50):
         alone = carom.StrongeCoulomb().resolve(carom.ImpactProblem(W[k], u[k], 0.5, 0.5))
         assert np.array_equal(batch.impulse[k], alone.impulse)
+
+
+PROBE = """
+import sys
+import numpy as np
+sys.path.append(sys.argv[1])
+import probe_kernels
+assert probe_kernels.norm_by_way_of_the_stack(np.array([2.0, 3.0, 6.0])) == 7.0
+"""
+
+
+def test_kernels_are_kept_apart_by_processor(tmp_path):
+    """What was compiled for one processor is never run on another, nor compiled again on its own."""
+    links = Path(__file__).parents[2] / ".links"
+    counts = []
+    for processor in ({}, {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}) * 2:
+        subprocess.run(
+            [sys.executable, "-c", PROBE, str(Path(__file__).parent)],
+            env=os.environ | {"PYTHONPATH": str(links), "NUMBA_CACHE_DIR": str(tmp_path)} | processor,
+            check=True,
+        )
+        counts.append(len(list(tmp_path.rglob("*.nbc"))))
+    assert counts == [1, 2, 2, 2]

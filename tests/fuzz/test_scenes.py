@@ -9,10 +9,8 @@ from hypothesis import strategies as st
 
 import carom
 
-from .harness import HOSTILE_VALUES, assert_ours, within
+from .harness import HOSTILE_VALUES, assert_ours, few, go_on, within
 
-ANY = st.sampled_from(HOSTILE_VALUES)
-NUMBER = st.floats(allow_nan=False, allow_infinity=False)
 SMALL = st.floats(-2.0, 2.0)
 SIZE = st.floats(1e-3, 2.0)
 
@@ -258,3 +256,70 @@ def test_one_hostile_argument_is_refused_in_our_words(name, tmp_path, monkeypatc
     for changed in CALLS[name][1]:
         for value in HOSTILE_VALUES:
             call_with(name, changed, value)
+
+
+@st.composite
+def bodies(draw):
+    """Arguments of one to three bodies: mostly of this world, sometimes of extreme size, speed or material."""
+    scale = draw(st.sampled_from((1.0, 1.0, 1.0, 1e-6, 1e6, 1e-100, 1e100)))
+    found = []
+    for k in range(draw(st.integers(1, 3))):
+        size = draw(SIZE) * scale
+        shape = draw(
+            st.sampled_from(
+                (
+                    (carom.Sphere, size),
+                    (carom.Box, (size, 0.5 * size, 0.7 * size)),
+                    (carom.Capsule, 0.3 * size, size),
+                    (carom.Cylinder, 0.3 * size, size),
+                )
+            )
+        )
+        vector = st.tuples(SMALL, SMALL, SMALL)
+        speed = draw(st.sampled_from((1.0, 1.0, 1.0, 1e3, 1e-12, 1e100)))
+        found.append(
+            {
+                "shape": shape,
+                "density": draw(st.sampled_from((1.0, 1e3, 1e-12, 1e12))),
+                "position": (4.0 * k * scale, draw(SMALL) * scale, 3.0 * scale),
+                "velocity": tuple(speed * v for v in draw(vector)),
+                "angular_velocity": tuple(speed * v for v in draw(vector)),
+                "material": (draw(st.sampled_from((0.0, 0.5, 1e6))), draw(st.sampled_from((0.0, 0.5, 1.0)))),
+            }
+        )
+    return found
+
+
+def run_of(given: list[dict[str, Any]], law: str, planar: bool) -> None:
+    """A scene is refused in our words, or its run ends with a status and finite states."""
+    with within(120.0), np.errstate(all="ignore"):
+        try:
+            scene = carom.Scene()
+            scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True))
+            for body in given:
+                shape, material = body["shape"][0](*body["shape"][1:]), carom.Material(*body["material"])
+                rest = {name: value for name, value in body.items() if name not in ("shape", "material")}
+                scene.add(carom.Body(shape, material=material, **rest))
+            if planar:
+                scene.planar()
+            simulator = carom.Simulator(scene, getattr(carom, law)(), event_limit=15)
+        except (ValueError, TypeError) as error:
+            assert_ours(error)
+            return
+        run = simulator.run(0.05)
+        assert run.status.advice
+        assert np.isfinite(run.sample(run.end_time).position).all()
+
+
+def scenes() -> dict[str, Any]:
+    """What `run_of` is given."""
+    return {"given": bodies(), "law": st.sampled_from(LAWS), "planar": st.booleans()}
+
+
+def test_scenes_are_refused_or_run():
+    few(run_of, scenes(), 20)
+
+
+@pytest.mark.long
+def test_scenes_are_refused_or_run_for_long():
+    assert go_on(run_of, scenes()) > 0

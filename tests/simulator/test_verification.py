@@ -265,3 +265,12 @@ def test_any_process_with_any_number_of_threads_finds_the_same(run, tmp_path):
     path = run.save(tmp_path / "run.h5")
     for threads in (1, 2):
         assert in_process(path, NUMBA_NUM_THREADS=str(threads)) == (threads, True, run.event_hash)
+
+
+@pytest.mark.long  # compiles the engine for a processor that is not this one
+def test_kernels_for_another_processor_find_the_same(run, tmp_path):
+    """Without AVX, with it, and for this processor, whatever it is: the engine rounds the same."""
+    path = run.save(tmp_path / "run.h5")
+    for name in ("generic", "haswell"):
+        found = in_process(path, NUMBA_CPU_NAME=name, NUMBA_CPU_FEATURES="")
+        assert found[1:] == (True, run.event_hash), name

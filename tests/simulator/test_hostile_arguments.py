@@ -1,0 +1,116 @@
+"""Arguments that ended in numpy's words, or slipped through: each found case in carom's own."""
+
+import math
+
+import numpy as np
+import pytest
+
+import carom
+from carom.command_line import main
+
+
+def floor_and_ball():
+    scene = carom.Scene()
+    scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True))
+    scene.add(carom.Body(carom.Sphere(0.1), density=1000.0, position=(0, 0, 1)))
+    return scene
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "error", "words"),
+    [
+        ("event_limit", math.nan, TypeError, "event_limit: expected a whole number, got nan"),
+        ("event_limit", 1.5, TypeError, "event_limit: expected a whole number, got 1.5"),
+        ("event_limit", -1, ValueError, "event_limit: expected a whole number from 0 to"),
+        ("event_limit", 2**70, ValueError, "event_limit: expected a whole number from 0 to"),
+        ("seed", -1, ValueError, "seed: expected a whole number from 0 to"),
+        ("seed", None, TypeError, "seed: expected a whole number, got None"),
+        ("seed", 2**70, ValueError, "seed: expected a whole number from 0 to"),
+        ("record", 3, TypeError, "record: expected the path of a file, got int"),
+        ("record", "nul\x00", ValueError, "record: .* is no file's name"),
+    ],
+)
+def test_arguments_of_a_simulator(name, value, error, words):
+    with pytest.raises(error, match=words):
+        carom.Simulator(floor_and_ball(), carom.AnitescuPotra(), **{name: value})
+
+
+def test_times_that_are_none():
+    simulator = carom.Simulator(floor_and_ball(), carom.AnitescuPotra())
+    for call, name in ((simulator.run, "until"), (simulator.step, "duration")):
+        for wrong, error in (("x", TypeError), (True, TypeError), (1j, TypeError), (10**400, ValueError)):
+            with pytest.raises(error, match=f"{name}: expected a"):
+                call(wrong)
+    run = simulator.run(0.1)
+    for wrong in ("x", 1j, [[0.0], [0.0, 0.1]], 10**400):
+        with pytest.raises((TypeError, ValueError), match="t: expected"):
+            run.sample(wrong)
+    with pytest.raises(ValueError, match="side: expected 'left' or 'right'"):
+        run.sample(0.0, side=np.zeros(2))
+
+
+@pytest.mark.parametrize(
+    ("joint", "words"),
+    [
+        (
+            lambda body: carom.RevoluteJoint(body, anchor=(0, 0, 0), axis=(0, 1, 0), limits=(0.5, 1.0)),
+            "got 0",
+        ),
+        (lambda body: carom.PrismaticJoint(body, axis=(0, 0, 1), limits=(-2.0, -1.0)), "got 0"),
+        (
+            lambda body: carom.DistanceJoint(body, anchor=(0, 0, 1), base_anchor=(0, 0, 3), limits=(0, 1)),
+            "got 2",
+        ),
+    ],
+)
+def test_a_joint_that_starts_beyond_its_limits(joint, words):
+    scene = floor_and_ball()
+    scene.add_joint(joint(1))
+    with pytest.raises(
+        ValueError, match=f"joint .*: at the start, expected its coordinate within .*, {words}"
+    ):
+        carom.Simulator(scene, carom.AnitescuPotra())
+
+
+def test_a_joint_at_its_limit_may_start_there():
+    scene = floor_and_ball()
+    scene.add_joint(carom.PrismaticJoint(1, axis=(0, 0, 1), limits=(0.0, 1.0)))
+    assert carom.Simulator(scene, carom.AnitescuPotra()).run(0.1).status is carom.RunStatus.AT_REST
+
+
+def test_bodies_of_no_mass_to_speak_of():
+    with pytest.raises(ValueError, match="told from zero"):
+        carom.Body(carom.Sphere(1e-100), density=1.0)
+    with pytest.raises(ValueError, match="inertia: expected finite numbers"):
+        carom.Body(carom.Sphere(1e90), density=1.0)
+    with pytest.raises(ValueError, match="radius: expected a finite number"):
+        carom.Sphere(10**400)
+    with pytest.raises(ValueError, match="clearance: expected one that leaves finite places"):
+        floor_and_ball().resolve_overlaps(1e308)
+
+
+def test_an_impulse_beyond_the_range_of_numbers_is_none():
+    """It came as infinity, and with it velocities that were not numbers."""
+    W = np.zeros((6, 6))
+    W[3, 5] = W[5, 3] = 6.5e-166
+    W[5, 5] = 1.0
+    problem = carom.ImpactProblem(W, [0, 0, 0, -1.0, 0, 0], friction=0.3, restitution=0.0, dim=3)
+    outcome = carom.AnitescuPotra().resolve(problem)
+    assert outcome.status is carom.ImpactStatus.NO_SOLUTION
+    assert (outcome.impulse == 0.0).all()
+    assert outcome.velocity.tolist() == problem.u.tolist()
+    assert outcome.energy_change == 0.0
+
+
+def test_names_in_a_recording_do_not_steer_a_terminal(tmp_path, capsys):
+    scene = carom.Scene()
+    name = "\x1b[31mred\x9b2J\ud800"
+    scene.add(carom.Body(carom.Sphere(0.1), density=1.0, name=name))
+    path = carom.Simulator(scene, carom.AnitescuPotra()).run(0.1).save(tmp_path / "run.h5")
+    assert carom.Trajectory.load(path).scene.bodies[0].name == name
+    assert main(["info", str(path)]) == 0
+    assert main(["info", "\x1b[31m\udcff.h5"]) == 2
+    said = capsys.readouterr()
+    assert r"\x1b[31mred\x9b2J\ud800" in said.out
+    assert said.err == "carom: \\x1b[31m\\udcff.h5: no such file\n"
+    assert not {"\x1b", "\x9b"} & set(said.out)
