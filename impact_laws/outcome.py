@@ -122,7 +122,7 @@ class ImpactOutcome:
         result that leaves an approaching contact or gains energy is never called resolved. Of very many stages
         LONGEST_PATH are kept, evenly, the last among them.
         """
-        inertia, before, _, _ = problem.kernel_arrays()
+        inertia, before = problem.motion_arrays()
         if len(labels) > LONGEST_PATH:
             kept = np.linspace(0, len(labels) - 1, LONGEST_PATH).astype(np.intp)
             stages, labels = stages[kept], [labels[k] for k in kept.tolist()]
