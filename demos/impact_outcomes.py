@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -80,16 +81,19 @@ class _ImpactOutcomes:
         return outcome_bounds(self.example.problem) if self.bounded else None
 
     def solve_counts(self) -> tuple[float, float, float, float, float]:
-        """Problems a sample: accurate, with noise, Lemke's branch only; then seconds a sample and a problem."""
-        problem, step = self.example.problem, self.example.step
+        """Problems a sample by the paper's draws: accurate, with noise, Lemke's branch only; then seconds a sample
+        and a problem of the law's own draws."""
+        problem = self.example.problem
+        printed = replace(self.law, rates="independent")
+        accurate = printed.sample(problem, 4 * _TIMED).solves.mean()
         noisy = next(
-            self.law.sample_pieces(problem, _TIMED, piece=_TIMED, velocity_noise=_NOISE)
+            printed.sample_pieces(problem, _TIMED, piece=_TIMED, velocity_noise=_NOISE)
         ).solves.mean()
-        first = SetValuedRouth(step=step, branches="first").sample(problem, _TIMED).solves.mean()
+        first = replace(printed, branches="first").sample(problem, _TIMED).solves.mean()
         begin = time.perf_counter()
         timed = self.law.sample(problem, _TIMED)
         spent = time.perf_counter() - begin
-        return self.outcomes.solves, noisy, first, spent / _TIMED, spent / timed.solves.sum()
+        return accurate, noisy, first, spent / _TIMED, spent / timed.solves.sum()
 
     def tables(self) -> list[Table]:
         """The row of table 3, and what every contact does."""

@@ -32,9 +32,10 @@ class ImpactProblem:
         few blocks, however it is given.
     u : (dim*nc,), [m/s]
         Contact velocities before the impact.
-    friction : scalar or (nc,), >= 0
-        Coulomb coefficient of each contact.
-    restitution : scalar or (nc,), within [0, 1]
+    friction : scalar or (nc,), >= 0; or intervals (nc, 2)
+        Coulomb coefficient of each contact. What is known only within limits is given as a row (least, largest) for
+        each contact, or as one row (1, 2) for all: set-valued laws draw from it, others refuse it.
+    restitution : scalar or (nc,), within [0, 1]; or intervals (nc, 2)
         Coefficient of restitution of each contact; which definition it follows is the law's choice.
     dim : 2 (planar) or 3
         Components a contact.
@@ -105,10 +106,10 @@ class ImpactProblem:
         inertia, asymmetry = _symmetric(inertia, accepted)
         _refuse_indefinite("W", inertia)
         count = size // dim
-        mu = _per_contact("friction", friction, count)
+        mu = _coefficients("friction", friction, count)
         if mu.min() < 0.0:
             raise ValueError(f"friction must be at least 0 at every contact, got {mu.min():g}")
-        e = _per_contact("restitution", restitution, count)
+        e = _coefficients("restitution", restitution, count)
         if e.min() < 0.0 or e.max() > 1.0:
             worst = e.min() if e.min() < 0.0 else e.max()
             raise ValueError(f"restitution must lie within [0, 1] at every contact, got {worst:g}")
@@ -360,9 +361,28 @@ class ImpactProblem:
     def kernel_arrays(self) -> tuple[Array, Array, Array, Array]:
         """W, u, friction and restitution as kernels take them: the same memory without the read-only mark.
 
-        Numba compiles once more for read-only arrays; callers must not write to these.
+        Numba compiles once more for read-only arrays; callers must not write to these. Raises ValueError where
+        friction or restitution is given as intervals.
         """
-        return self._arrays  # type: ignore[attr-defined]
+        arrays = self._arrays  # type: ignore[attr-defined]
+        for name, array in (("friction", arrays[2]), ("restitution", arrays[3])):
+            if array.ndim == 2:
+                raise ValueError(
+                    f"{name} must be one number a contact for all but set-valued laws (SetValuedRouth), got the "
+                    f"intervals {array.tolist()}"
+                )
+        return arrays
+
+    def motion_arrays(self) -> tuple[Array, Array]:
+        """W and u as `kernel_arrays` gives them, whatever friction and restitution are."""
+        return self._arrays[:2]  # type: ignore[attr-defined]
+
+    def coefficient_intervals(self) -> tuple[Array, Array]:
+        """Least and largest friction and restitution of each contact, (nc, 2) both; equal where one number is
+        known."""
+        _, _, *both = self._arrays  # type: ignore[attr-defined]
+        friction, restitution = (a if a.ndim == 2 else np.column_stack([a, a]) for a in both)
+        return friction, restitution
 
 
 def _real_array(name: str, value: Any) -> Array:
@@ -387,6 +407,23 @@ def _per_contact(name: str, value: ArrayLike, count: int) -> Array:
     if array.shape != (count,):
         raise ValueError(f"{name} must be a number or have shape ({count},), got shape {array.shape}")
     return array
+
+
+def _coefficients(name: str, value: ArrayLike, count: int) -> Array:
+    """(nc,) numbers, or (nc, 2) intervals that are more than a number somewhere."""
+    array = _real_array(name, value)
+    if array.ndim < 2:
+        return _per_contact(name, array, count)
+    if array.shape not in ((count, 2), (1, 2)):
+        raise ValueError(
+            f"{name} must be a number, have shape ({count},), or hold intervals (least, largest) of shape "
+            f"({count}, 2) or (1, 2), got shape {array.shape}"
+        )
+    if (array[:, 0] > array[:, 1]).any():
+        worst = array[int(np.argmax(array[:, 0] > array[:, 1]))]
+        raise ValueError(f"{name} must hold intervals (least, largest), got {worst.tolist()}")
+    array = np.repeat(array, count, axis=0) if len(array) < count else array
+    return array if (array[:, 0] < array[:, 1]).any() else array[:, 0].copy()
 
 
 def _symmetric(matrix: Array, accepted: float, name: str = "W") -> tuple[Array, float]:

@@ -129,7 +129,7 @@ class ImpactOutcome:
         LONGEST_PATH are kept, evenly, the last among them. Where numbers overflow, the impulse is zero and the
         status says that it failed.
         """
-        inertia, before, _, _ = problem.kernel_arrays()
+        inertia, before = problem.motion_arrays()
         if len(labels) > LONGEST_PATH:
             kept = np.linspace(0, len(labels) - 1, LONGEST_PATH).astype(np.intp)
             stages, labels = stages[kept], [labels[k] for k in kept.tolist()]

@@ -247,6 +247,40 @@ ROUTH_APPROACH = 1e-9
 normal or tangential (kinetic metric), which is what errors of the complementarity solver scale with. Larger: small
 approaches are left. Smaller: errors cost further steps, without end where slip is fast and approach slow."""
 
+ROUTH_SHORTEST, ROUTH_LONGEST = 0.1, 100.0
+"""Mean lengths of impulse over which a contact keeps its rate, in units of the impulse that stops the fastest
+contact alone; a sample draws its own between them, evenly in the logarithm. A smaller least one: contacts that take
+turns quickly, which are near steady rates, and more steps. A larger greatest one: more impacts of one contact after
+the other."""
+
+ROUTH_SPREAD = 10.0
+"""How much longer or shorter than its sample's usual length a rate holds at most; evenly in the logarithm. Larger:
+more kinds of sequences in one sample. Smaller: all changes come at about one pace."""
+
+ROUTH_SHORTEST_STEP = 0.01
+"""Least length of a step over the largest, where a rate changes. Larger: changes come late. Smaller: short
+steps."""
+
+ROUTH_IN_TURN = 0.125
+"""Share of samples in which one contact alone presses until it has finished. Larger: fewer samples of all else.
+Smaller: sequences of many contacts are rare."""
+
+RETURN_TRIES = 6
+"""Solves of a step in which the impulses of contacts that return energy are corrected; three find them where slip
+does not turn. Fewer: energy is left for later steps."""
+
+RETURN_ACCURACY = 1e-12
+"""[of what is to be returned] How exactly a step returns it. Larger: restitution is off. Smaller: rounding is
+solved for."""
+
+RETURN_SPENT = 1e-11
+"""Energy left to return, over that before the step or that of the fastest contact alone, that counts as none.
+Larger: energy is lost. Smaller: steps for rounding."""
+
+RETURN_JAMMED = 1e-9
+"""Work of a contact that returns energy, over what its impulse would do against its own inertia, below which
+nothing can be returned: it is wedged. Larger: slow returns are cut off. Smaller: wedged contacts take all steps."""
+
 ROUTH_RESTITUTIONS = 100
 """Restitution phases of one impact of the set-valued law, after which what approaches is only stopped. Fewer:
 rattling contacts lose energy. More: they take longer."""

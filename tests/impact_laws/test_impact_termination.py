@@ -203,7 +203,7 @@ def test_velocities_that_no_mass_has_get_no_bound():
 
 def _excess_of_the_tail(problem, step, samples):
     """Largest excess of the observed probability of more than n steps over its bound."""
-    outcomes = SetValuedRouth(step=step, max_steps=2000).sample(problem, samples, seed=9)
+    outcomes = SetValuedRouth(step=step, max_steps=2000, rates="independent").sample(problem, samples, seed=9)
     assert outcomes.resolved.all()
     n = np.arange(outcomes.solves.max() + 2)
     observed = (outcomes.solves > n[:, None]).mean(axis=1)
@@ -231,7 +231,7 @@ def test_random_impacts_end_sooner_than_the_bound(random_problem):
 def test_the_bound_bites_where_impacts_take_long():
     """A point mass brought to rest by small steps: observed steps cross the region where the bound falls."""
     problem = ImpactProblem(np.eye(2), [-1.0, 0.0], dim=2)
-    outcomes = SetValuedRouth(step=0.01).sample(problem, 2000)
+    outcomes = SetValuedRouth(step=0.01, rates="independent").sample(problem, 2000)
     assert 190 < outcomes.solves.mean() < 210  # uniform steps of mean 0.005
     assert termination_bound(problem, 0.01, 400) == 1.0
     assert termination_bound(problem, 0.01, 500) < 1e-4

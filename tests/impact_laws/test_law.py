@@ -38,6 +38,8 @@ LAWS = [
     SequentialReflection(order="cyclic"),
     SequentialReflection(order="random"),
     SetValuedRouth(),
+    SetValuedRouth(rates="independent", max_steps=1000),
+    SetValuedRouth(restitution="energetic"),
     StrongeCoulomb(),
     StrongeCoulomb(order="cyclic"),
     StrongeCoulomb(order="random"),

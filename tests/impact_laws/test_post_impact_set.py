@@ -22,12 +22,11 @@ def test_the_block_rests_or_rocks_on_either_corner(block_set):
     assert set(block_set.mode_counts) == {("stick", "stick"), ("separate", "stick"), ("stick", "separate")}
     assert sum(block_set.mode_counts.values()) == block_set.count
     for contact in (0, 2):
-        assert 0.088 < block_set.upper[contact] <= 0.0931
+        assert 0.0929 < block_set.upper[contact] <= 0.0931
         assert block_set.lower[contact] >= -1e-9
     assert block_set.hull.dimension == 2
     assert block_set.hull.measure == pytest.approx(0.5 * block_set.upper[0] * block_set.upper[2], rel=1e-6)
     assert not block_set.branching_mattered
-    assert block_set.solves == pytest.approx(2.47, abs=0.03)
 
 
 def test_statistics_are_those_of_all_samples_at_once():
