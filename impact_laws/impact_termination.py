@@ -54,8 +54,8 @@ def termination_bound(problem: ImpactProblem, step: float, n: ArrayLike, cone_ed
         P(steps > n) <= exp(-2 (n/(m+1) - K/h)²/n)  for n > (m+1) K/h,   K = 2 |r|_M |v⁻|_M
 
     for m contacts, h the ``step`` [N s] of all contacts, above 0, and r from `net_force_bound`, for the law
-    without restitution, with ``rates="independent"`` and with these ``cone_edges``. ``n`` is an integer or an array of them, at least 0; the
-    answer has its shape.
+    without restitution, with ``rates="independent"`` and with these ``cone_edges``. ``n`` is an integer or an
+    array of them, at least 0; the answer has its shape.
 
     A step in which no normal impulse λ_i meets its random bound λ_max,i has no slack s and leaves no approaching
     contact. So step k of n unfinished ones has Σ λ_i >= X_k = min_i λ_max,i, and from the net force
