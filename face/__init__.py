@@ -59,6 +59,7 @@ _ROOM_OF_NAME = {
             "LawReport",
             "check_law",
             "coulomb_solutions",
+            "dense_sampling_count",
             "indeterminacy",
             "outcome_bounds",
             "post_impact_set",

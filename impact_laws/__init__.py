@@ -8,7 +8,7 @@ from .check_law import LawReport, check_law
 from .contact_network import ContactNetwork, NetworkOutcome
 from .coulomb_solutions import coulomb_solutions
 from .impact_problem import ImpactProblem
-from .impact_termination import NetForceBound, net_force_bound, termination_bound
+from .impact_termination import NetForceBound, dense_sampling_count, net_force_bound, termination_bound
 from .indeterminacy import Uniqueness, contact_angles, indeterminacy, uniqueness
 from .law import ImpactLaw, law_by_name, law_names
 from .lcp import LcpSolution, LcpStatus, enumerate_lcp_solutions, solve_lcp
@@ -68,6 +68,7 @@ __all__ = [
     "check_law",
     "contact_angles",
     "coulomb_solutions",
+    "dense_sampling_count",
     "enumerate_lcp_solutions",
     "hull_of",
     "indeterminacy",

@@ -1,4 +1,4 @@
-"""Outer bounds of all outcomes of the set-valued law at one or two planar contacts, whatever its steps."""
+"""Outer bounds of all outcomes of the set-valued law at one to three planar contacts, whatever its steps."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -29,6 +29,8 @@ from .tolerances import (
 )
 
 Array = NDArray[np.float64]
+
+_FREEDOMS_OF_THREE = 3  # of three contacts: with more, cells and their directions are too many
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +147,8 @@ def outcome_bounds(problem: ImpactProblem, fineness: int = 1, max_sweeps: int = 
     Parameters
     ----------
     problem
-        Planar, one or two contacts; ValueError otherwise, or where no kinetic energy belongs to u.
+        Planar, one or two contacts, or three whose impulses change at most three freedoms, as those of one body do;
+        ValueError otherwise, or where no kinetic energy belongs to u.
     fineness : at least 1
         Density of the directions whose support values are kept. Finer is tighter and slower.
     max_sweeps : at least 1
@@ -169,14 +172,19 @@ def outcome_bounds(problem: ImpactProblem, fineness: int = 1, max_sweeps: int = 
     """
     if problem.dim != 2:
         raise ValueError(f"problem must be planar (dim 2), got dim {problem.dim}")
-    if problem.contact_count > 2:
-        raise ValueError(f"problem must have at most 2 contacts, got {problem.contact_count}")
+    if problem.contact_count > 3:
+        raise ValueError(f"problem must have at most 3 contacts, got {problem.contact_count}")
     checked_count("fineness", fineness, 1)
     checked_count("max_sweeps", max_sweeps, 1)
     measure = problem.approach_measure()
     if measure.min() >= -ROUTH_APPROACH * np.abs(measure).max():
         return _unchanged(problem)
     space = _ContactSpace(problem)
+    if problem.contact_count == 3 and space.start.size > _FREEDOMS_OF_THREE:
+        raise ValueError(
+            f"problem of 3 contacts must have at most {_FREEDOMS_OF_THREE} freedoms that impulses change, got "
+            f"{space.start.size}"
+        )
     cells = space.cells(fineness)
     start: list[Array | None] = [
         cell.directions @ space.start
@@ -327,6 +335,10 @@ class _ContactSpace:
             )
             directions = template @ basis.T
             borders_inside = np.array(inside)
+            ceiling = _cone_support(borders_inside @ basis, template) + BOUNDS_SLACK
+            rests = all(sign in (0, None) for signs_of in signs for sign in signs_of)
+            if not rests and ceiling.max() <= BOUNDS_ON_BORDER:
+                continue  # only the point of rest, from which the cell of rest has all impulses
             found.append(
                 _Cell(
                     self._reordered(normals),
@@ -336,7 +348,7 @@ class _ContactSpace:
                     _unit(np.array(generators)),
                     template,
                     directions,
-                    _cone_support(borders_inside @ basis, template) + BOUNDS_SLACK,
+                    ceiling,
                     min(normals) < 0,
                     min(normals) >= 0,
                 )

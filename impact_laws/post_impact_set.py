@@ -201,8 +201,12 @@ def post_impact_set(
 
     An approximation of Algorithm 2 of Halm & Posa: there, impacts stopped at a random time are ended by one small
     step. Here all samples run to their own end, which reaches those outcomes too, up to the size of that step.
-    The number of samples their Theorem 9 asks for needs a Lipschitz constant that is not known; what is reported
-    instead is what was seen.
+
+    How well the set is known: all that is reported was seen, so bounds and hull lie inside the true ones. With the
+    law's rates="persistent" they hardly depend on its step; with "independent" they shrink with it, and
+    `largest_hole` tells only how dense the samples are where they fall. Corners of a set can be rarer than one
+    sample in 10,000: compare with `outcome_bounds`. The number of samples that certainty would take is
+    `dense_sampling_count`, which needs a Lipschitz constant that is not known.
     """
     law = SetValuedRouth() if law is None else law
     if not isinstance(law, SetValuedRouth):

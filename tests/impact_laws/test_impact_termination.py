@@ -1,10 +1,19 @@
 """Net force and termination bounds: analytic cones, convex duality, and the tails of sampled impacts."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog, minimize
+from scipy.spatial import KDTree
 
-from carom.impact_laws import ImpactProblem, SetValuedRouth, net_force_bound, termination_bound
+from carom.impact_laws import (
+    ImpactProblem,
+    SetValuedRouth,
+    dense_sampling_count,
+    net_force_bound,
+    termination_bound,
+)
 
 KINDS = ["regular", "rank_deficient", "badly_scaled", "duplicated"]
 
@@ -254,3 +263,38 @@ def test_bad_arguments_are_named(change, error, rocking_block):
         termination_bound(rocking_block, **{"step": 1.0, "n": 3, **change})
     with pytest.raises(ValueError, match="cone_edges"):
         net_force_bound(rocking_block, cone_edges=2)
+
+
+def test_dense_sampling_count_is_its_formula():
+    """C = ceil(L √d/ε)^d cells and C ln(C/δ) samples (Halm & Posa, Lemma 1)."""
+    assert dense_sampling_count(1, 1.0, 0.1) == math.ceil(10 * math.log(10 / 0.05))
+    cells = math.ceil(2.0 * math.sqrt(3.0) / 0.3) ** 3
+    assert dense_sampling_count(3, 2.0, 0.3, 0.9) == math.ceil(cells * math.log(cells / 0.1))
+    assert dense_sampling_count(2, 1.0, 10.0, 0.5) == 1
+    large = dense_sampling_count(400, 3.0, 1e-3)  # no float holds it
+    assert len(str(large)) == math.floor(math.log10(large)) + 1 > 1900
+
+
+def test_so_many_samples_are_a_net():
+    """Of 400 sets of as many samples as asked for, no more than the share allowed leaves a hole of epsilon."""
+    rng = np.random.default_rng(0)
+    epsilon, confidence = 0.25, 0.9
+    count = dense_sampling_count(2, 1.0, epsilon, confidence)
+    grid = np.stack(np.meshgrid(*[np.linspace(0.0, 1.0, 21)] * 2), axis=-1).reshape(-1, 2)
+    holes = [KDTree(rng.uniform(size=(count, 2))).query(grid)[0].max() > epsilon for _ in range(400)]
+    assert np.mean(holes) <= 1.0 - confidence
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"dimension": 0}, ValueError),
+        ({"lipschitz": 0.0}, ValueError),
+        ({"lipschitz": "much"}, TypeError),
+        ({"epsilon": np.inf}, ValueError),
+        ({"confidence": 1.0}, ValueError),
+    ],
+)
+def test_bad_counts_are_named(change, error):
+    with pytest.raises(error, match=next(iter(change))):
+        dense_sampling_count(**{"dimension": 2, "lipschitz": 1.0, "epsilon": 0.1, **change})

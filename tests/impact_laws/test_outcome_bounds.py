@@ -94,6 +94,37 @@ def test_sides_of_the_scenes_are_known_outcomes(bounds_of):
     assert foot.contains([[0.0, 0.1285, 0.0, 0.0]], 1e-4).all()
 
 
+def _three_contacts(seed):
+    """A random body in a plane with three contacts that some motion separates."""
+    rng = np.random.default_rng(seed)
+    J, separating = rng.normal(size=(6, 3)), rng.normal(size=3)
+    J[::2][J[::2] @ separating < 0.0] *= -1.0
+    v = rng.normal(size=3) - 2.0 * separating
+    return ImpactProblem.from_generalized(
+        np.eye(3), J, v, friction=rng.choice([0.0, 0.3, 0.6], size=3), dim=2
+    )
+
+
+@pytest.mark.parametrize("seed", [2, 4])
+def test_three_contacts_of_one_body_are_bounded_tightly(seed):
+    problem = _three_contacts(seed)
+    bounds = outcome_bounds(problem)
+    samples = _samples(problem, 10_000)
+    assert bounds.verified
+    assert bounds.contains(samples).all()
+    assert bounds.tightness(samples).width.min() > 0.9
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", [0, 1, 3])
+def test_more_bodies_with_three_contacts_are_bounded(seed):
+    problem = _three_contacts(seed)
+    bounds = outcome_bounds(problem)
+    assert bounds.verified
+    assert bounds.contains(_samples(problem, 10_000)).all()
+    assert (bounds.upper - bounds.lower).max() < bounds.speed
+
+
 def test_one_frictionless_contact_is_a_point():
     problem = ImpactProblem([[1.5, 0.4], [0.4, 2.0]], [-1.0, 0.2], dim=2)
     bounds = outcome_bounds(problem)
@@ -152,8 +183,12 @@ def test_too_few_sweeps_are_not_verified(compass_gait):
 
 
 def test_refusals(box_and_wall, bounds_of):
-    with pytest.raises(ValueError, match="at most 2 contacts, got 3"):
-        outcome_bounds(ImpactProblem(np.eye(6), -np.ones(6), dim=2))
+    with pytest.raises(ValueError, match="at most 3 contacts, got 4"):
+        outcome_bounds(ImpactProblem(np.eye(8), -np.ones(8), dim=2))
+    with pytest.raises(
+        ValueError, match="3 contacts must have at most 3 freedoms that impulses change, got 6"
+    ):
+        outcome_bounds(ImpactProblem(np.eye(6), -np.ones(6), friction=0.5, dim=2))
     with pytest.raises(ValueError, match="planar"):
         outcome_bounds(ImpactProblem(np.eye(3), [-1.0, 0.0, 0.0]))
     with pytest.raises(ValueError, match="range of W"):
