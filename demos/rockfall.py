@@ -270,13 +270,13 @@ class Rockfall:
 
     def write(self, path: "Path") -> None:
         """The map of run-out with trails, a section, and energy and height at the fence."""
-        figure = new_figure(14.0, 10.5)
-        grid = figure.add_gridspec(2, 3, height_ratios=(1.45, 1.0))
+        figure = new_figure(14.0, 9.6)
+        grid = figure.add_gridspec(3, 2, width_ratios=(1.75, 1.0))
         figure.suptitle(f"rockfall: {len(self.runs)} blocks of 0.15 to 1.5 m³", fontsize=15)
-        self._draw_map(figure, figure.add_subplot(grid[0, :]))
-        self._draw_section(figure.add_subplot(grid[1, 0]))
+        self._draw_map(figure, figure.add_subplot(grid[:, 0]))
+        self._draw_section(figure.add_subplot(grid[0, 1]))
         self._draw_exceedance(figure.add_subplot(grid[1, 1]))
-        self._draw_fence(figure, figure.add_subplot(grid[1, 2]))
+        self._draw_fence(figure, figure.add_subplot(grid[2, 1]))
         save_figure(figure, path)
 
     def _draw_map(self, figure: Any, axes: Any) -> None:
@@ -300,7 +300,13 @@ class Rockfall:
         count, *_ = np.histogram2d(self.ends[:, 0], self.ends[:, 1], bins=(x, y))
         shown = np.ma.masked_equal(count.T, 0.0)
         mesh = axes.pcolormesh(x, y, shown, cmap="YlOrRd", norm=LogNorm(0.8, count.max()), zorder=4)
-        figure.colorbar(mesh, ax=axes, label="blocks that come to lie, a square metre", shrink=0.9)
+        figure.colorbar(
+            mesh,
+            ax=axes,
+            label="blocks that come to lie, a square metre",
+            orientation="horizontal",
+            shrink=0.6,
+        )
         axes.axvline(FENCE, color="tab:green", linewidth=2.0, zorder=5)
         axes.axvspan(DAM[0][0], DAM[3][0], color="0.55", alpha=0.6, zorder=1)
         axes.axvline(DAM[1][0] + 0.5, color="0.25", linewidth=1.2, zorder=5)
@@ -359,9 +365,7 @@ class Rockfall:
             0.02, high.value, f"95 %: {high.value:.1f} m", fontsize=11, va="bottom",
             transform=axes.get_yaxis_transform(),
         )  # fmt: skip
-        axes.set(
-            xlabel="along the fence, y [m]", ylabel="height of the centre above ground [m]", ylim=(0, None)
-        )
+        axes.set(xlabel="along the fence, y [m]", ylabel="height of its centre [m]", ylim=(0, None))
         axes.set_title("where and how high blocks pass", fontsize=13)
         axes.grid(color="0.92")
 

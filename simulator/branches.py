@@ -1,8 +1,10 @@
 """One run with different outcomes at undecided impacts: a tree whose branches share their common past."""
 
 import os
+import pickle
 from collections import deque
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -10,8 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from ..bodies import checks
 from ..impact_laws import ImpactLaw, ImpactOutcome, ImpactProblem
 from ..progress import ProgressBar
+from .ensembles.channels import MOST_WORKERS
+from .ensembles.errors import WorkerLost
+from .ensembles.process_pool import ProcessPool
 from .event import Event
 from .record.trajectory import RunStatus, Trajectory
 from .simulator import Simulator
@@ -138,6 +144,7 @@ def grow(
     tolerance: float,
     progress: bool,
     stop_at_rest: bool,
+    where: tuple[Any, int] = (None, 0),
 ) -> BranchedRun:
     """See `Simulator.branches`."""
     for name, value, least in (("n", n, 1), ("seed", seed, 0)):
@@ -153,14 +160,17 @@ def grow(
     generators = dict(enumerate(generators_of(int(n), int(seed))))
     first_event = len(simulator.trajectory.events)
     nodes: list[BranchNode] = []
-    waiting = deque([_Branch(None, first_event, _Group(simulator, generators, tolerance))])
+    grower = _grower(simulator, until, stop_at_rest, *where)
+    first = _Branch(None, first_event, _Group(simulator, generators, tolerance))
+    waiting = deque([(first, grower.begin(first.group))])
     bar = ProgressBar(0.0, n * (until - simulator.time), "branching") if progress else None
     done = 0.0
     try:
         while waiting:
-            branch = waiting.popleft()
+            branch, growing = waiting.popleft()
             begin = branch.group.time
-            waiting.extend(branch.grow(until, stop_at_rest, len(nodes)))
+            children = branch.part(*grower.grown(branch.group, growing), len(nodes))
+            waiting.extend([(child, grower.begin(child.group)) for child in children])
             nodes.append(branch.node())
             end = until if nodes[-1].ends else branch.group.time
             done += len(branch.members) * (end - begin)
@@ -169,12 +179,17 @@ def grow(
     finally:
         if bar:
             bar.close()
+        grower.close()
     return BranchedRun(nodes, int(seed), first_event, float(tolerance))
 
 
 def generators_of(n: int, seed: int) -> list[np.random.Generator]:
     """Of every member."""
     return [np.random.default_rng(own) for own in np.random.SeedSequence(seed).spawn(n)]
+
+
+Ways = list[tuple[ImpactOutcome, list[int]]]
+_ATTEMPTS = 3  # to grow a branch whose worker is lost
 
 
 class _Parting(Exception):
@@ -220,6 +235,88 @@ class _Group(Simulator):
         return ways[0][0]
 
 
+def _run(group: _Group, until: float, stop_at_rest: bool) -> "tuple[_Group, Ways]":
+    """Run a group as far as all members agree; the outcomes in which they part there, if they do."""
+    try:
+        group.run(until, stop_at_rest=stop_at_rest)
+    except _Parting as parting:
+        return group, parting.ways
+    return group, []
+
+
+class _Here:
+    """Grows branches in this process, each when its turn comes."""
+
+    def __init__(self, until: float, stop_at_rest: bool):
+        self._how = until, stop_at_rest
+
+    def begin(self, group: _Group) -> Any:
+        """Nothing yet."""
+
+    def grown(self, group: _Group, growing: Any) -> "tuple[_Group, Ways]":
+        """The group after its run, and how its members part."""
+        return _run(group, *self._how)
+
+    def close(self) -> None:
+        """Nothing was taken."""
+
+
+class _Elsewhere:
+    """Grows branches on an executor, all that are known at the same time."""
+
+    def __init__(self, executor: Executor, owned: bool, until: float, stop_at_rest: bool):
+        self._executor, self._owned, self._how = executor, owned, (until, stop_at_rest)
+
+    def begin(self, group: _Group) -> Any:
+        """Let it grow; TypeError where the group cannot be sent."""
+        try:
+            return self._executor.submit(_run, group, *self._how)
+        except (AttributeError, pickle.PicklingError, TypeError) as error:
+            raise TypeError(
+                f"executor, workers: expected a law and event functions that can be pickled ({error})"
+            ) from None
+
+    def grown(self, group: _Group, growing: Any) -> "tuple[_Group, Ways]":
+        """The group after its run, and how its members part; what it had before is shared with what it was."""
+        for attempt in range(_ATTEMPTS):
+            try:
+                came, ways = growing.result()
+                break
+            except WorkerLost:
+                if attempt == _ATTEMPTS - 1:
+                    raise
+                growing = self.begin(group)
+        came.model = came._world.model = came.trajectory.model = group.model
+        came.trajectory.scene = group.trajectory.scene
+        came.trajectory.log = came.trajectory.log.after(group.trajectory.log)
+        return came, ways
+
+    def close(self) -> None:
+        """Give processes back."""
+        if self._owned:
+            self._executor.shutdown(wait=False, cancel_futures=True)
+
+
+def _grower(
+    simulator: Simulator, until: float, stop_at_rest: bool, executor: Any, workers: int
+) -> _Here | _Elsewhere:
+    """What grows branches where a user wants them to grow."""
+    workers = checks.whole("workers", workers, MOST_WORKERS)
+    if executor is None and workers == 0:
+        return _Here(until, stop_at_rest)
+    if simulator._callbacks:
+        raise ValueError(
+            "executor, workers: expected a simulator without callbacks, which would be called elsewhere"
+        )
+    if executor is None:
+        return _Elsewhere(ProcessPool(workers), True, until, stop_at_rest)
+    if callable(getattr(executor, "get_executor", None)):
+        executor = executor.get_executor(pure=False)
+    if not callable(getattr(executor, "submit", None)):
+        raise TypeError(f"executor: expected one as in concurrent.futures, got {executor!r}")
+    return _Elsewhere(executor, False, until, stop_at_rest)
+
+
 class _Branch:
     """A node while it grows: its parent, the number of its first event, and what runs."""
 
@@ -228,24 +325,18 @@ class _Branch:
         self.start_time = group.time
         self.members = tuple(group.generators)
 
-    def grow(self, until: float, stop_at_rest: bool, index: int) -> "list[_Branch]":
-        """Run as far as all members agree; the branches, of this as node `index`, that go on from there."""
-        group = self.group
-        try:
-            group.run(until, stop_at_rest=stop_at_rest)
-        except _Parting as parting:
-            generators, first = group.generators, len(group.trajectory.events)
-            return [
-                _Branch(
-                    index,
-                    first,
-                    _Group(
-                        group, {member: generators[member] for member in members}, group.tolerance, outcome
-                    ),
-                )
-                for outcome, members in parting.ways
-            ]
-        return []
+    def part(self, group: _Group, ways: Ways, index: int) -> "list[_Branch]":
+        """Take over the group as it has run; the branches, of this as node `index`, that go on from there."""
+        self.group = group
+        generators, first = group.generators, len(group.trajectory.events)
+        return [
+            _Branch(
+                index,
+                first,
+                _Group(group, {member: generators[member] for member in members}, group.tolerance, outcome),
+            )
+            for outcome, members in ways
+        ]
 
     def node(self) -> BranchNode:
         """What it has become."""

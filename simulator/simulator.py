@@ -200,6 +200,14 @@ class Simulator:
         copied._recorder = None
         return copied
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What another process needs to go on identically; a recording stays here."""
+        return self.__dict__ | {"_recorder": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        equip(self._world, self.law)
+
     def joint_state(self, joint: PlacedJoint | str) -> tuple[float, float]:
         """Coordinate [rad or m] and rate of a joint now: the angle of a hinge, the way of a slide, a distance.
 
@@ -261,6 +269,8 @@ class Simulator:
         tolerance: float = 0.0,
         progress: bool = False,
         stop_at_rest: bool = True,
+        executor: Any = None,
+        workers: int = 0,
     ) -> "BranchedRun":
         """The same run with different outcomes at undecided impacts, `n` members of a tree.
 
@@ -273,11 +283,15 @@ class Simulator:
             lowest member. Above 0, members equal their copies only so closely, but impacts that are decided but
             for rounding, such as those of one contact under a law that draws its way, part nobody.
 
-        Raises TypeError or ValueError for bad arguments.
+        workers : processes that grow branches at the same time, with the same tree, bit for bit; 0 for none
+        executor : where else they are grown: a client of Dask or an executor as in concurrent.futures
+
+        Raises TypeError or ValueError for bad arguments; ValueError for callbacks where branches are grown in other
+        processes, which would not be called here, TypeError for event functions that cannot be sent there.
         """
         from .branches import grow
 
-        return grow(self, n, seed, until, tolerance, progress, stop_at_rest)
+        return grow(self, n, seed, until, tolerance, progress, stop_at_rest, (executor, workers))
 
     def step(self, duration: float) -> State:
         """Advance by exactly `duration` [s], through every event inside, and return the state."""

@@ -107,6 +107,10 @@ class World:
         copied.touched = dict(self.touched)
         return copied
 
+    def __reduce__(self) -> Any:
+        """As tables; whoever takes it over elsewhere equips it anew, since parts lie at other addresses there."""
+        return _arrived, (self.model, self._tables, self._header, self.touched)
+
     def reserve(self, name: str, rows: int) -> None:
         """Make room for so many rows of a table."""
         if rows > len(self._tables[name]):
@@ -183,6 +187,15 @@ class World:
         header["longest_micro_step"] = 1e-4 * scales.duration
         header["longest_implicit_step"] = IMPLICIT_STEP * scales.duration
         return cls(model, tables, header)
+
+
+def _arrived(
+    model: Model, tables: dict[str, NDArray[Any]], header: NDArray[Any], touched: dict[tuple[int, int], Any]
+) -> World:
+    """A world that came from another process, not yet equipped."""
+    world = World(model, {name: np.array(table) for name, table in tables.items()}, np.array(header))
+    world.touched = touched
+    return world
 
 
 @_GROW

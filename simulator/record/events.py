@@ -39,6 +39,13 @@ class EventLog:
         self._trajectory = trajectory
         self._made: WeakValueDictionary[int, Event] = WeakValueDictionary()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Events are made again where they are looked at."""
+        return {"_trajectory": self._trajectory}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._trajectory, self._made = state["_trajectory"], WeakValueDictionary()
+
     @property
     def _log(self) -> Log:
         return self._trajectory.log

@@ -61,6 +61,15 @@ class Log:
             }
         )
 
+    def after(self, before: "Log") -> "Log":
+        """The same log, which begins with all rows of `before`; these are shared with it from now on."""
+        tables = {}
+        for name in LOG_TABLES:
+            known, own = getattr(before, name), getattr(self, name)
+            tables[name] = joined([(known, None)])
+            tables[name].append(own.rows(len(known), len(own)))
+        return Log(**tables)
+
     def take(self, world: World) -> None:
         """Take over what a world has noted, which is then empty there."""
         for name in LOG_TABLES:

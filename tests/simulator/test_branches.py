@@ -1,6 +1,8 @@
 """One run with several outcomes: a tree whose members equal plain runs bit for bit."""
 
 import math
+import pickle
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -140,6 +142,63 @@ def test_what_members_have_in_common_is_in_memory_once(run):
     shared = sum(1 for node in run.path(run.leaves[0]) if node in run.path(run.leaves[-1]))
     assert shared >= 1
     assert np.shares_memory(one.log.pieces.parts()[0], other.log.pieces.parts()[0])
+
+
+def assert_equal_trees(one, other):
+    assert [(n.parent, n.members, n.first_event, n.start_time) for n in one.nodes] == [
+        (n.parent, n.members, n.first_event, n.start_time) for n in other.nodes
+    ]
+    for mine, theirs in zip(one.nodes, other.nodes, strict=True):
+        assert_equal_runs(mine.trajectory, theirs.trajectory)
+
+
+@pytest.mark.parametrize(
+    ("scene", "law", "n", "until", "options"),
+    [
+        (lambda: heap(0.7), carom.SequentialReflection(order="random"), 6, 0.3, {}),
+        (heap, carom.SetValuedRouth(), 5, 0.4, {"tolerance": 1e-9}),
+        (RockingBlock().scene, carom.SetValuedRouth(), 3, 1.5, {"tolerance": 1e-9}),
+    ],
+    ids=["order", "heap", "rocking block"],
+)
+@pytest.mark.parametrize("begun", [0.0, 0.05])
+def test_branches_grown_in_other_processes_make_the_same_tree(scene, law, n, until, options, begun, tmp_path):
+    simulator = carom.Simulator(scene(), law, seed=9)
+    simulator.run(begun)
+    here = simulator.branches(n, 4, until, **options)
+    there = simulator.branches(n, 4, until, workers=2, **options)
+    assert len(here.nodes) > 1
+    assert_equal_trees(here, there)
+    assert_equal_trees(here, carom.BranchedRun.load(there.save(tmp_path / "tree.h5")))
+    one, other = there.trajectories[0], there.trajectories[-1]
+    assert np.shares_memory(one.log.pieces.parts()[0], other.log.pieces.parts()[0])
+
+
+def test_branches_grown_on_an_executor_make_the_same_tree(simulator, run):
+    with ThreadPoolExecutor(3) as executor:
+        assert_equal_trees(run, simulator.branches(8, 1, LAST, executor=executor))
+
+
+def test_a_simulator_that_travels_goes_on_identically():
+    simulator = carom.Simulator(heap(0.5), carom.StrongeCoulomb(), seed=3)
+    simulator.run(0.15)
+    arrived = pickle.loads(pickle.dumps(simulator))
+    assert_equal_runs(arrived.run(1.0), simulator.run(1.0))
+
+
+def test_what_cannot_grow_elsewhere_is_refused(simulator):
+    with pytest.raises(TypeError, match=r"executor: expected one as in concurrent.futures"):
+        simulator.branches(2, 1, LAST, executor=3)
+    with pytest.raises(ValueError, match="workers"):
+        simulator.branches(2, 1, LAST, workers=-1)
+    observed = simulator.copy()
+    observed.on_event(print)
+    with pytest.raises(ValueError, match="expected a simulator without callbacks"):
+        observed.branches(2, 1, LAST, workers=2)
+    marked = carom.Simulator(heap(0.7), carom.SequentialReflection(order="random"))
+    marked.add_event(lambda t, state: state.velocity[1, 2], name="highest")
+    with pytest.raises(TypeError, match="expected a law and event functions that can be pickled"):
+        marked.branches(2, 1, 0.1, workers=2)
 
 
 def test_a_law_without_chance_leaves_one_node():
