@@ -92,7 +92,7 @@ class BreakOdds:
     """
 
     name: ClassVar[str] = "break-odds"
-    summary: ClassVar[str] = "a thousand breaks with errors of a millimetre: chance from ball to ball"
+    summary: ClassVar[str] = "a thousand breaks with millimetre errors"
     ending: ClassVar[str] = ".png"
 
     def __init__(self, breaks: int = 1000, rows: int = 1000, workers: int | None = None):
