@@ -15,6 +15,7 @@ import h5py
 import numpy as np
 
 from ..record.recording import DAMAGE, opened
+from ..record.schema import text_of, write_text
 from ..record.stored_table import damaged
 from .chunk import Rows
 from .columns import ColumnTable, join_shapes
@@ -121,8 +122,9 @@ def _prepare(
     file: h5py.File, identity: Identity, parameters: dict[str, np.ndarray], table: ColumnTable
 ) -> None:
     """Empty data sets."""
-    file.attrs["format"], file.attrs["version"] = KIND, VERSION
-    file.attrs["identity"] = json.dumps(vars(identity))
+    file.attrs["version"] = VERSION
+    write_text(file, "format", KIND)
+    write_text(file, "identity", json.dumps(vars(identity)))
     for name, column in parameters.items():
         file.create_dataset(f"parameters/{name.replace('/', '|')}", data=column)
     file.create_group("columns")
@@ -131,8 +133,8 @@ def _prepare(
     for name, dtype in (("index", "i8"), ("seconds", "f8"), ("length", "i4"), ("text", "u1")):
         _data_set(file, name, dtype, (), 0)
     _data_set(file, "whole_rows", "i8", (2,), 0)
-    file["length"].attrs["meaning"] = "bytes of a row in text: JSON of status and message, UTF-8"
-    file["seconds"].attrs["meaning"] = "s, computing time without compilation"
+    write_text(file["length"], "meaning", "bytes of a row in text: JSON of status and message, UTF-8")
+    write_text(file["seconds"], "meaning", "s, computing time without compilation")
 
 
 def _data_set(file: h5py.File, name: str, dtype: str, shape: tuple[int, ...], fill: Any) -> None:
@@ -186,7 +188,7 @@ def read_store(path: Path, count: int | None = None) -> tuple[Identity, dict[str
     """
     with opened(path, KIND, expected=VERSION) as file:
         try:
-            identity = Identity(**json.loads(file.attrs["identity"]))
+            identity = Identity(**json.loads(text_of(file, "identity")))
             table = ColumnTable(max(count or 0, identity.count))
             parameters = {
                 name.replace("|", "/"): data[()] for name, data in file.get("parameters", {}).items()
