@@ -111,7 +111,11 @@ def slip_rate(series, dim, i):
 
 @kernel()
 def stop_slip(contacts, modes, series, dim, i):
-    """Slip of a contact has stopped; so has that of others that would stop by twice the time that is left here."""
+    """Slip of a contact has stopped; so has that of others that would stop by twice the time that is left here.
+    False where it was only to start and was pushed back: friction just below its bound, that falls, holds it."""
+    if modes[i, GRIP] == LEAVES:
+        modes[i, GRIP] = UNKNOWN
+        return False
     slip, rate = slip_of(series, dim, i), -slip_rate(series, dim, i)
     modes[i, GRIP] = RESTS
     for j in range(modes.shape[0]):
@@ -119,6 +123,7 @@ def stop_slip(contacts, modes, series, dim, i):
             square, other = slip_of(series, dim, j) ** 2, -slip_rate(series, dim, j)
             if other > 0.0 and (square * rate <= 2.0 * slip * slip * other or square < DISTRIBUTING_ZERO**2):
                 modes[j, GRIP] = RESTS
+    return True
 
 
 @kernel()
@@ -137,8 +142,8 @@ def happens(contacts, modes, series, law, dim, i, code, impulse, record, rows):
         modes[i, PHASE], modes[i, GRIP] = OPEN, UNKNOWN
         series[DEPTH, dim * i, 0] = 0.0
     elif code == SLIP_STOPS:
-        stop_slip(contacts, modes, series, dim, i)
-    return note(record, rows, i, code, impulse) if known or code == SLIP_STOPS else rows
+        known = stop_slip(contacts, modes, series, dim, i)
+    return note(record, rows, i, code, impulse) if known else rows
 
 
 @kernel()
@@ -195,7 +200,7 @@ def light_limit(contacts, modes, series, exponent, dim, unit, reach):
 
 
 @kernel()
-def slip_fall(contacts, series, work, dim, i, reach):
+def slip_fall(contacts, modes, series, work, dim, i, reach):
     """When slip of a contact in the direction that it has now stops, in units of the series."""
     row = dim * i
     for k in range(ORDER + 1):
@@ -203,7 +208,10 @@ def slip_fall(contacts, series, work, dim, i, reach):
         for e in range(1, dim):
             total += contacts[i, DIRECTION + e - 1] * series[VELOCITY, row + e, k]
         work[k] = total
-    work[0] += -DISTRIBUTING_STOPPED if work[0] > DISTRIBUTING_STOPPED else DISTRIBUTING_STOPPED
+    if modes[i, GRIP] == LEAVES:
+        work[0] = max(work[0], 0.0) + DISTRIBUTING_STOPPED
+    else:
+        work[0] += -DISTRIBUTING_STOPPED if work[0] > DISTRIBUTING_STOPPED else DISTRIBUTING_STOPPED
     return first_fall(work, reach)
 
 
@@ -275,8 +283,8 @@ def first_event(contacts, modes, series, work, dim, reach, unit):
                 reach, who, code = at, i, what
         if not modes[i, PRESSED] or contacts[i, FRICTION] == 0.0:
             continue
-        if modes[i, GRIP] == SLIDES:
-            at = slip_fall(contacts, series, work, dim, i, reach)
+        if modes[i, GRIP] in (SLIDES, LEAVES):
+            at = slip_fall(contacts, modes, series, work, dim, i, reach)
             if at < reach or (at == reach and who < 0):
                 reach, who, code = at, i, SLIP_STOPS
         elif modes[i, GRIP] == STICKS:
