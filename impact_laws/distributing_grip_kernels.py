@@ -18,6 +18,7 @@ from .distributing_series_kernels import (
     LEAVES,
     OPEN,
     PHASE,
+    PRESSED,
     RATE,
     RISES,
     SLIDES,
@@ -25,7 +26,6 @@ from .distributing_series_kernels import (
     STICKS,
     VELOCITY,
     loose_forces,
-    presses,
     response,
 )
 from .stronge_kernels import ORDER, centrifugal_direction
@@ -39,6 +39,7 @@ from .tolerances import (
     DISTRIBUTING_REFINED,
     DISTRIBUTING_SETTLED,
     DISTRIBUTING_SWEEPS,
+    STRONGE_SINGULAR,
 )
 
 
@@ -179,6 +180,42 @@ def grip_solve(modes, hold, dim, k):
 
 
 @kernel()
+def grip_operator(modes, hold, dim):
+    """Fill hold[3] with what `grip_solve` does to rates of slip at order 0, and at all where no slip starts;
+    whether it is as good. Where contacts depend on each other only the rates that they can have are solved for
+    well."""
+    n, worst = modes.shape[0], 0.0
+    for j in range(n):
+        for g in range(1, 1 + slots(modes, dim, j, 0)):
+            for p in range(hold.shape[1]):
+                hold[2, p, 0] = 0.0
+            hold[2, dim * j + g, 0] = 1.0
+            grip_solve(modes, hold, dim, 0)
+            for p in range(hold.shape[1]):
+                hold[3, p, dim * j + g] = hold[2, p, 3]
+                hold[2, p, 4] = hold[2, p, 1] * hold[2, p, 0]
+                hold[2, p, 3] = hold[2, p, 3] / hold[2, p, 1] if hold[2, p, 1] > 0.0 else 0.0
+            times(hold[0], 1.0, modes, hold, dim, 0, 3, 4)
+            for i in range(n):
+                for e in range(1, 1 + slots(modes, dim, i, 0)):
+                    worst = max(worst, abs(hold[2, dim * i + e, 4]))
+    return worst <= DISTRIBUTING_LOCKED
+
+
+@kernel()
+def grip_apply(modes, hold, dim, k):
+    """As `grip_solve`, by the operator in hold[3]."""
+    n = modes.shape[0]
+    for i in range(n):
+        for e in range(1, 1 + slots(modes, dim, i, k)):
+            total = 0.0
+            for j in range(n):
+                for g in range(1, 1 + slots(modes, dim, j, k)):
+                    total += hold[3, dim * i + e, dim * j + g] * hold[2, dim * j + g, 0]
+            hold[2, dim * i + e, 3] = total
+
+
+@kernel()
 def leaving_terms(contacts, series, hold, i, k, unit, own):
     """Of slip that starts at a contact, what its equation across the direction adds: to the mobility, into column
     2 of hold[2], and on its right side, which is returned; `own` is the mobility there."""
@@ -196,26 +233,28 @@ def leaving_terms(contacts, series, hold, i, k, unit, own):
 
 
 @kernel()
-def grip_force(W, contacts, modes, series, hold, dim, k, unit):
-    """Coefficient k of the friction that keeps contacts from slip, and slip that starts in its direction."""
+def grip_force(W, contacts, modes, series, hold, dim, k, unit, ready):
+    """Coefficient k of the friction that keeps contacts from slip, and slip that starts in its direction; `ready`
+    where the operator in hold[3] is."""
     n = modes.shape[0]
     leaves = False
     for i in range(n):
         for e in range(1, 1 + slots(modes, dim, i, k)):
             rate = 0.0
             for g in range(1, dim):
-                rate += component(contacts, modes, i, e, g) * response(
-                    W, contacts, modes, series, dim, dim * i + g, k
-                )
+                rate += component(contacts, modes, i, e, g) * response(W, modes, series, dim, dim * i + g, k)
             if modes[i, GRIP] == LEAVES:
                 leaves = True
                 rate -= leaving_terms(
                     contacts, series, hold, i, k, unit, mobility(W, contacts, modes, dim, i, e, i, e)
                 )
             hold[2, dim * i + e, 0] = rate
-    if leaves:
-        grip_inverse(W, contacts, modes, series, hold, dim, k)
-    grip_solve(modes, hold, dim, k)
+    if ready and not leaves:
+        grip_apply(modes, hold, dim, k)
+    else:
+        if leaves or k == 0:
+            grip_inverse(W, contacts, modes, series, hold, dim, k)
+        grip_solve(modes, hold, dim, k)
     for i in range(n):
         for e in range(1, 1 + slots(modes, dim, i, k)):
             total = hold[2, dim * i + e, 3]
@@ -223,8 +262,6 @@ def grip_force(W, contacts, modes, series, hold, dim, k, unit):
                 series[FORCE, dim * i + g, k] += component(contacts, modes, i, e, g) * total
             if modes[i, GRIP] == LEAVES:
                 turn_slip(contacts, series, i, k, total)
-    if leaves and k == ORDER:
-        grip_inverse(W, contacts, modes, series, hold, dim, 0)
 
 
 @kernel()
@@ -243,10 +280,10 @@ def turn_slip(contacts, series, i, k, across):
 @kernel()
 def force_order(W, contacts, modes, series, hold, law, dim, k):
     """Coefficient k of all forces, from what is known of velocities and compressions up to it; `law` is the
-    exponent and the unit of time."""
-    exponent, unit = law
+    exponent, the unit of time, and whether the operator of `grip_operator` serves."""
+    exponent, unit, ready = law
     if loose_forces(contacts, modes, series, exponent, dim, k):
-        grip_force(W, contacts, modes, series, hold, dim, k, unit)
+        grip_force(W, contacts, modes, series, hold, dim, k, unit, ready)
 
 
 @kernel()
@@ -257,13 +294,14 @@ def expand(W, contacts, modes, series, hold, law, dim):
     unit = law[1]
     force_order(W, contacts, modes, series, hold, law, dim, 0)
     for k in range(1, ORDER + 1):
+        share = unit / k
         for i in range(contacts.shape[0]):
             row = dim * i
             depth[row, k] = 0.0
             if modes[i, PHASE] != OPEN:
-                depth[row, k] = -contacts[i, RATE] * unit * velocity[row, k - 1] / k
+                depth[row, k] = -contacts[i, RATE] * share * velocity[row, k - 1]
         for row in range(velocity.shape[0]):
-            velocity[row, k] = unit * response(W, contacts, modes, series, dim, row, k - 1) / k
+            velocity[row, k] = share * response(W, modes, series, dim, row, k - 1)
         force_order(W, contacts, modes, series, hold, law, dim, k)
 
 
@@ -271,14 +309,14 @@ def expand(W, contacts, modes, series, hold, law, dim):
 def best_friction(W, series, hold, dim, i, bound):
     """Friction of one contact, the others as they are: (T_1, T_2), from its rate of slip without it."""
     p = dim * i + 1
-    d1, b11 = hold[2, p, 0], W[p, p] + hold[2, p, 1]
+    d1, b11 = hold[2, p, 0], W[p, p]
     if dim == 2:
         if bound * b11 <= abs(d1):
             return -bound * np.sign(d1), 0.0
         return -d1 / b11, 0.0
-    d2, b12, b22 = hold[2, p + 1, 0], W[p, p + 1], W[p + 1, p + 1] + hold[2, p + 1, 1]
+    d2, b12, b22 = hold[2, p + 1, 0], W[p, p + 1], W[p + 1, p + 1]
     det = b11 * b22 - b12 * b12
-    if det > 0.0:
+    if det > STRONGE_SINGULAR * (b11 + b22) ** 2:
         t1, t2 = (b12 * d2 - b22 * d1) / det, (b12 * d1 - b11 * d2) / det
         if t1 * t1 + t2 * t2 <= bound * bound:
             return t1, t2
@@ -293,7 +331,7 @@ def sweep(W, contacts, modes, series, hold, dim):
     """Let every contact without slip take its best friction in turn; the largest change over the bound."""
     worst = 0.0
     for i in range(modes.shape[0]):
-        if not presses(contacts, modes, series, dim, i) or modes[i, GRIP] == SLIDES:
+        if not modes[i, PRESSED] or modes[i, GRIP] == SLIDES:
             continue
         bound = bound_of(contacts, series, dim, i)
         if not bound > 0.0:
@@ -302,7 +340,7 @@ def sweep(W, contacts, modes, series, hold, dim):
             own = 0.0
             for g in range(1, dim):
                 own += W[dim * i + e, dim * i + g] * series[FORCE, dim * i + g, 0]
-            hold[2, dim * i + e, 0] = response(W, contacts, modes, series, dim, dim * i + e, 0) - own
+            hold[2, dim * i + e, 0] = response(W, modes, series, dim, dim * i + e, 0) - own
         t1, t2 = best_friction(W, series, hold, dim, i, bound)
         worst = max(worst, abs(t1 - series[FORCE, dim * i + 1, 0]) / bound)
         series[FORCE, dim * i + 1, 0] = t1
@@ -327,16 +365,11 @@ def all_grip(W, contacts, modes, series, hold, dim):
     """Let all contacts without slip stick, if their friction suffices; whether it does. Their normal forces, and
     the friction of those that slide, are known."""
     for i in range(modes.shape[0]):
-        if (
-            presses(contacts, modes, series, dim, i)
-            and modes[i, GRIP] != SLIDES
-            and contacts[i, FRICTION] > 0.0
-        ):
+        if modes[i, PRESSED] and modes[i, GRIP] != SLIDES and contacts[i, FRICTION] > 0.0:
             modes[i, GRIP] = STICKS
             for e in range(1, dim):
                 series[FORCE, dim * i + e, 0] = 0.0
-    grip_inverse(W, contacts, modes, series, hold, dim, 0)
-    grip_force(W, contacts, modes, series, hold, dim, 0, 1.0)
+    grip_force(W, contacts, modes, series, hold, dim, 0, 1.0, False)
     largest = 0.0
     for i in range(modes.shape[0]):
         if modes[i, GRIP] == STICKS:
@@ -349,13 +382,12 @@ def stick_force(W, contacts, modes, series, hold, dim):
     """Friction of all contacts without slip now: against their direction where they leave, what holds them
     elsewhere."""
     for i in range(modes.shape[0]):
-        if not presses(contacts, modes, series, dim, i) or modes[i, GRIP] == SLIDES:
+        if not modes[i, PRESSED] or modes[i, GRIP] == SLIDES:
             continue
         bound = bound_of(contacts, series, dim, i) if modes[i, GRIP] == LEAVES else 0.0
         for e in range(1, dim):
             series[FORCE, dim * i + e, 0] = -bound * contacts[i, DIRECTION + e - 1]
-    grip_inverse(W, contacts, modes, series, hold, dim, 0)
-    grip_force(W, contacts, modes, series, hold, dim, 0, 1.0)
+    grip_force(W, contacts, modes, series, hold, dim, 0, 1.0, False)
 
 
 @kernel()
@@ -375,7 +407,7 @@ def turn_directions(W, contacts, modes, series, hold, dim):
         for e in range(1, 1 + slots(modes, dim, i, 1)):
             along = rate = 0.0
             for g in range(1, dim):
-                growth = response(W, contacts, modes, series, dim, dim * i + g, 0)
+                growth = response(W, modes, series, dim, dim * i + g, 0)
                 rate += component(contacts, modes, i, e, g) * growth
                 along += contacts[i, DIRECTION + g - 1] * growth
             hold[2, dim * i + e, 0] = rate
@@ -401,7 +433,7 @@ def exchange(W, contacts, modes, series, dim):
     whether one was found."""
     worst, who = DISTRIBUTING_AT_BOUND, -1
     for i in range(modes.shape[0]):
-        if modes[i, GRIP] == STICKS and presses(contacts, modes, series, dim, i):
+        if modes[i, GRIP] == STICKS and modes[i, PRESSED]:
             share = friction_share(contacts, series, dim, i)
             if share > worst:
                 worst, who = share, i
@@ -409,14 +441,15 @@ def exchange(W, contacts, modes, series, dim):
         leave(contacts, modes, series, dim, who, 1.0)
         return True
     for i in range(modes.shape[0]):
-        if modes[i, GRIP] != LEAVES or not presses(contacts, modes, series, dim, i):
+        if modes[i, GRIP] != LEAVES or not modes[i, PRESSED]:
             continue
-        along = size = 0.0
+        along = pull = 0.0
         for e in range(1, dim):
             row = dim * i + e
-            along += contacts[i, DIRECTION + e - 1] * response(W, contacts, modes, series, dim, row, 0)
-            size = max(size, W[row, row])
-        if along < -DISTRIBUTING_LOCKED * size * bound_of(contacts, series, dim, i):
+            along += contacts[i, DIRECTION + e - 1] * response(W, modes, series, dim, row, 0)
+            for j in range(series.shape[1]):
+                pull = max(pull, abs(W[row, j] * series[FORCE, j, 0]))
+        if along < -DISTRIBUTING_LOCKED * pull:  # beyond the rounding of forces that balance
             modes[i, GRIP] = STICKS
             return True
     return False
@@ -435,7 +468,6 @@ def settle_grips(W, contacts, modes, series, hold, dim):
         for i in range(modes.shape[0]):
             if modes[i, GRIP] == STICKS and friction_share(contacts, series, dim, i) > DISTRIBUTING_AT_BOUND:
                 leave(contacts, modes, series, dim, i, 0.0)
-        grip_inverse(W, contacts, modes, series, hold, dim, 0)
         return
     for _ in range(DISTRIBUTING_SWEEPS):
         if sweep(W, contacts, modes, series, hold, dim) <= DISTRIBUTING_SETTLED:
@@ -448,7 +480,6 @@ def settle_grips(W, contacts, modes, series, hold, dim):
         turned = turn_directions(W, contacts, modes, series, hold, dim) if dim == 3 else 0.0
         if turned <= DISTRIBUTING_SETTLED and not exchange(W, contacts, modes, series, dim):
             break
-    grip_inverse(W, contacts, modes, series, hold, dim, 0)
 
 
 @kernel()

@@ -4,7 +4,7 @@ import numba
 import numpy as np
 
 from ..compiled import kernel
-from .distributing_grip_kernels import expand, grip_inverse, settle_grips, slip_of
+from .distributing_grip_kernels import expand, grip_inverse, grip_operator, settle_grips, slip_of
 from .distributing_series_kernels import (
     ABSORBED,
     BASE,
@@ -20,6 +20,7 @@ from .distributing_series_kernels import (
     LENGTH,
     OPEN,
     PHASE,
+    PRESSED,
     RATE,
     REACH,
     RESTS,
@@ -38,6 +39,7 @@ from .distributing_series_kernels import (
 )
 from .stronge_kernels import ORDER, horner
 from .tolerances import (
+    DISTRIBUTING_AT_REST,
     DISTRIBUTING_FADED,
     DISTRIBUTING_LEFT,
     DISTRIBUTING_LIGHT,
@@ -109,7 +111,11 @@ def slip_rate(series, dim, i):
 
 @kernel()
 def stop_slip(contacts, modes, series, dim, i):
-    """Slip of a contact has stopped; so has that of others that would stop by twice the time that is left here."""
+    """Slip of a contact has stopped; so has that of others that would stop by twice the time that is left here.
+    False where it was only to start and was pushed back: friction just below its bound, that falls, holds it."""
+    if modes[i, GRIP] == LEAVES:
+        modes[i, GRIP] = UNKNOWN
+        return False
     slip, rate = slip_of(series, dim, i), -slip_rate(series, dim, i)
     modes[i, GRIP] = RESTS
     for j in range(modes.shape[0]):
@@ -117,6 +123,7 @@ def stop_slip(contacts, modes, series, dim, i):
             square, other = slip_of(series, dim, j) ** 2, -slip_rate(series, dim, j)
             if other > 0.0 and (square * rate <= 2.0 * slip * slip * other or square < DISTRIBUTING_ZERO**2):
                 modes[j, GRIP] = RESTS
+    return True
 
 
 @kernel()
@@ -135,8 +142,8 @@ def happens(contacts, modes, series, law, dim, i, code, impulse, record, rows):
         modes[i, PHASE], modes[i, GRIP] = OPEN, UNKNOWN
         series[DEPTH, dim * i, 0] = 0.0
     elif code == SLIP_STOPS:
-        stop_slip(contacts, modes, series, dim, i)
-    return note(record, rows, i, code, impulse) if known or code >= SLIP_STOPS else rows
+        known = stop_slip(contacts, modes, series, dim, i)
+    return note(record, rows, i, code, impulse) if known else rows
 
 
 @kernel()
@@ -159,7 +166,7 @@ def know_grips(contacts, modes, series, dim):
     slip."""
     unknown = False
     for i in range(modes.shape[0]):
-        if not presses(contacts, modes, series, dim, i):
+        if not modes[i, PRESSED]:
             continue
         slip, grip = slip_of(series, dim, i), modes[i, GRIP]
         if contacts[i, FRICTION] == 0.0:
@@ -180,7 +187,7 @@ def know_grips(contacts, modes, series, dim):
 def light_limit(contacts, modes, series, exponent, dim, unit, reach):
     """The step that leaves forces of contacts that begin too small to count."""
     for i in range(modes.shape[0]):
-        if modes[i, PHASE] != COMPRESSES or presses(contacts, modes, series, dim, i):
+        if modes[i, PHASE] != COMPRESSES or modes[i, PRESSED]:
             continue
         for _ in range(200):
             x = horner(series[DEPTH, dim * i], ORDER, reach)
@@ -193,7 +200,7 @@ def light_limit(contacts, modes, series, exponent, dim, unit, reach):
 
 
 @kernel()
-def slip_fall(contacts, series, work, dim, i, reach):
+def slip_fall(contacts, modes, series, work, dim, i, reach):
     """When slip of a contact in the direction that it has now stops, in units of the series."""
     row = dim * i
     for k in range(ORDER + 1):
@@ -201,7 +208,10 @@ def slip_fall(contacts, series, work, dim, i, reach):
         for e in range(1, dim):
             total += contacts[i, DIRECTION + e - 1] * series[VELOCITY, row + e, k]
         work[k] = total
-    work[0] += -DISTRIBUTING_STOPPED if work[0] > DISTRIBUTING_STOPPED else DISTRIBUTING_STOPPED
+    if modes[i, GRIP] == LEAVES:
+        work[0] = max(work[0], 0.0) + DISTRIBUTING_STOPPED
+    else:
+        work[0] += -DISTRIBUTING_STOPPED if work[0] > DISTRIBUTING_STOPPED else DISTRIBUTING_STOPPED
     return first_fall(work, reach)
 
 
@@ -266,15 +276,15 @@ def first_event(contacts, modes, series, work, dim, reach, unit):
     """The first event within `reach`: (when, contact, what), contact -1 where there is none."""
     who, code = -1, 0
     for i in range(modes.shape[0]):
-        light = modes[i, PHASE] == COMPRESSES and not presses(contacts, modes, series, dim, i)
+        light = modes[i, PHASE] == COMPRESSES and not modes[i, PRESSED]
         if not light:
             at, what = normal_fall(modes, series, work, dim, i, reach)
             if at < reach or (at == reach and who < 0):
                 reach, who, code = at, i, what
-        if not presses(contacts, modes, series, dim, i) or contacts[i, FRICTION] == 0.0:
+        if not modes[i, PRESSED] or contacts[i, FRICTION] == 0.0:
             continue
-        if modes[i, GRIP] == SLIDES:
-            at = slip_fall(contacts, series, work, dim, i, reach)
+        if modes[i, GRIP] in (SLIDES, LEAVES):
+            at = slip_fall(contacts, modes, series, work, dim, i, reach)
             if at < reach or (at == reach and who < 0):
                 reach, who, code = at, i, SLIP_STOPS
         elif modes[i, GRIP] == STICKS:
@@ -300,7 +310,7 @@ def advance(contacts, modes, series, impulse, dim, unit, reach):
         velocity[0] = horner(velocity, ORDER, reach)
         velocity[1] = slope
     for i in range(modes.shape[0]):
-        if dim == 3 and modes[i, GRIP] == LEAVES and presses(contacts, modes, series, dim, i):
+        if dim == 3 and modes[i, GRIP] == LEAVES and modes[i, PRESSED]:
             c = horner(series[SLIP, dim * i + 1], ORDER, reach)
             s = horner(series[SLIP, dim * i + 2], ORDER, reach)
             length = np.sqrt(c * c + s * s)
@@ -330,15 +340,13 @@ def stuck(W, contacts, modes, series, dim):
         row = dim * i
         if series[DEPTH, row, 0] > DISTRIBUTING_RUNAWAY * contacts[i, LENGTH]:
             return NEVER_RETURNS
-        if presses(contacts, modes, series, dim, i):
+        if modes[i, PRESSED]:
             pull = 0.0
             pressed = True
             for j in range(series.shape[1]):
                 pull = max(pull, abs(W[row, j] * series[FORCE, j, 0]))
-            moves = moves or abs(series[VELOCITY, row, 0]) > DISTRIBUTING_LOCKED
-            moves = (
-                moves or abs(response(W, contacts, modes, series, dim, row, 0)) > DISTRIBUTING_LOCKED * pull
-            )
+            moves = moves or abs(series[VELOCITY, row, 0]) > DISTRIBUTING_AT_REST
+            moves = moves or abs(response(W, modes, series, dim, row, 0)) > DISTRIBUTING_LOCKED * pull
         else:
             moves = moves or series[VELOCITY, row, 0] < -DISTRIBUTING_ZERO
     return RESOLVED if moves or not pressed else WEDGED
@@ -395,19 +403,23 @@ def due_events(contacts, modes, series, law, dim, impulse, record, rows):
 
 
 @kernel()
-def prepare(W, contacts, modes, series, hold, exponent, dim, unsettled):
-    """Know which contacts slide, stick and start to slip, and what is needed to hold those that stick."""
-    unsettled = know_grips(contacts, modes, series, dim) or unsettled
-    rests = False
+def prepare(W, contacts, modes, series, hold, exponent, dim, unsettled, ready):
+    """Know which contacts press, slide, stick and start to slip, and what is needed to hold those that stick;
+    whether the operator of `grip_operator` serves, `ready` if it did before."""
     for i in range(modes.shape[0]):
-        rests = rests or (presses(contacts, modes, series, dim, i) and modes[i, GRIP] != SLIDES)
-    if not rests:
-        return
+        modes[i, PRESSED] = presses(contacts, modes, series, dim, i)
+    unsettled = know_grips(contacts, modes, series, dim) or unsettled
+    resting = 0
+    for i in range(modes.shape[0]):
+        if modes[i, PRESSED] and modes[i, GRIP] != SLIDES:
+            resting += 1
+    if resting == 0 or (resting == 1 and not unsettled):
+        return ready
     loose_forces(contacts, modes, series, exponent, dim, 0)
     if unsettled:
         settle_grips(W, contacts, modes, series, hold, dim)
-    else:
-        grip_inverse(W, contacts, modes, series, hold, dim, 0)
+    grip_inverse(W, contacts, modes, series, hold, dim, 0)
+    return grip_operator(modes, hold, dim)
 
 
 @kernel(allocates=True)
@@ -418,16 +430,16 @@ def distribute(W, u, contacts, threshold, law, dim, most, record, impulse):
     lost. Fills the impulse and a row of `record` for each event: (contact, code, impulse so far). Returns (how it
     ended, rows, steps)."""
     exponent = law[0]
-    series, hold = np.empty((4, u.size, ORDER + 1)), np.zeros((3, u.size, max(u.size, 6)))
-    modes, work = np.empty((threshold.size, 2), np.int64), np.empty(ORDER + 1)
+    series, hold = np.empty((4, u.size, ORDER + 1)), np.zeros((4, u.size, max(u.size, 6)))
+    modes, work = np.zeros((threshold.size, 3), np.int64), np.empty(ORDER + 1)
     impulse[:] = 0.0
     if start(W, contacts, modes, series, u, exponent, dim):
         return IMMOVABLE, 0, 0
     unit = np.inf
     for i in range(threshold.size):
         unit = min(unit, contacts[i, LENGTH])
-    rows = 0
-    unsettled = True
+    rows, who, code = 0, -1, 0
+    unsettled, ready = True, False
     for steps in range(most):
         rows, switched = due_events(contacts, modes, series, law, dim, impulse, record, rows)
         if ended(contacts, series, threshold, exponent, dim):
@@ -438,10 +450,12 @@ def distribute(W, u, contacts, threshold, law, dim, most, record, impulse):
                     )
             cut_back(contacts, impulse, dim)
             return RESOLVED, rows, steps
-        prepare(W, contacts, modes, series, hold, exponent, dim, unsettled or switched)
+        ready = prepare(W, contacts, modes, series, hold, exponent, dim, unsettled or switched, ready)
+        if code == SLIP_STARTS and modes[who, GRIP] == LEAVES:
+            rows = note(record, rows, who, code, impulse)
         reach = 0.0
         for _ in range(100):
-            expand(W, contacts, modes, series, hold, (exponent, unit), dim)
+            expand(W, contacts, modes, series, hold, (exponent, unit, ready), dim)
             reach = step_length(contacts, modes, series, dim, unit)
             if reach > 0.0:
                 break
@@ -454,7 +468,7 @@ def distribute(W, u, contacts, threshold, law, dim, most, record, impulse):
         at, who, code = first_event(contacts, modes, series, work, dim, reach, unit)
         advance(contacts, modes, series, impulse, dim, unit, at)
         unsettled = who >= 0
-        if who >= 0:
+        if who >= 0 and code != SLIP_STARTS:
             rows = happens(contacts, modes, series, law, dim, who, code, impulse, record, rows)
         unit = min(max(unit * reach, 1e-3 * unit), 1e3 * unit)
     return STEP_LIMIT, rows, most

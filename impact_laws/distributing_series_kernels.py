@@ -20,8 +20,8 @@ from .tolerances import DISTRIBUTING_TAYLOR
 STIFFNESS, FRICTION, RETURNED, RATE = 0, 1, 2, 3
 BASE, ABSORBED, LENGTH, REACH, LEAST = 4, 5, 6, 7, 8
 DIRECTION, RISES, COLUMNS = 9, 11, 12
-# columns of `modes` (n, 2) and what they hold
-PHASE, GRIP = 0, 1
+# columns of `modes` (n, 3) and what they hold; PRESSED, whether there is a force, of the beginning of a step
+PHASE, GRIP, PRESSED = 0, 1, 2
 OPEN, COMPRESSES, EXPANDS = 0, 1, 2
 UNKNOWN, SLIDES, STICKS, LEAVES, RESTS = 0, 1, 2, 3, 4
 # sheets of `series` (4, dim n, ORDER + 1): velocity, force, unit slip (its length in the row of the normal), and
@@ -45,9 +45,10 @@ def normal_force(series, row, stiffness, exponent, k):
     elif k == 0:
         force[0] = stiffness * (x[0] * np.sqrt(x[0]) if exponent == 1.5 else x[0] ** exponent)
     else:
-        total = 0.0
+        total, weight = 0.0, -float(k)
         for j in range(1, k + 1):
-            total += (j * exponent - (k - j)) * x[j] * force[k - j]
+            weight += exponent + 1.0
+            total += weight * x[j] * force[k - j]
         force[k] = total / (k * x[0])
 
 
@@ -61,9 +62,12 @@ def slip_direction(series, row, k):
         c[0], s[0] = x[0] / length[0], y[0] / length[0]
         return
     total = 0.0
-    for j in range(1, k):
+    for j in range(1, (k + 1) // 2):
         total += x[j] * x[k - j] + y[j] * y[k - j] - length[j] * length[k - j]
-    length[k] = (x[0] * x[k] + y[0] * y[k] + 0.5 * total) / length[0]
+    if k % 2 == 0:
+        j = k // 2
+        total += 0.5 * (x[j] * x[j] + y[j] * y[j] - length[j] * length[j])
+    length[k] = (x[0] * x[k] + y[0] * y[k] + total) / length[0]
     along = across = 0.0
     for j in range(1, k + 1):
         along += length[j] * c[k - j]
@@ -78,17 +82,17 @@ def friction_force(contacts, modes, series, dim, i, k):
     where it sticks."""
     row, mu, grip = dim * i, contacts[i, FRICTION], modes[i, GRIP]
     force, slip = series[FORCE], series[SLIP]
-    turns = dim == 3 and grip == SLIDES
-    if turns and mu > 0.0:
+    if dim == 3 and grip == SLIDES and mu > 0.0:
         slip_direction(series, row, k)
+        first = second = 0.0
+        for j in range(k + 1):
+            first += force[row, j] * slip[row + 1, k - j]
+            second += force[row, j] * slip[row + 2, k - j]
+        force[row + 1, k], force[row + 2, k] = -mu * first, -mu * second
+        return
     for e in range(1, dim):
         if mu == 0.0 or grip not in (SLIDES, LEAVES):
             force[row + e, k] = 0.0
-        elif turns:
-            total = 0.0
-            for j in range(k + 1):
-                total += force[row, j] * slip[row + e, k - j]
-            force[row + e, k] = -mu * total
         else:
             force[row + e, k] = -mu * contacts[i, DIRECTION + e - 1] * force[row, k]
     if dim == 3 and grip == LEAVES and mu > 0.0:
@@ -122,13 +126,13 @@ def leaving_friction(contacts, series, i, k):
 
 
 @kernel()
-def response(W, contacts, modes, series, dim, row, k):
+def response(W, modes, series, dim, row, k):
     """Coefficient k of a row of W F."""
-    total = 0.0
+    force, total = series[FORCE], 0.0
     for i in range(modes.shape[0]):
-        if presses(contacts, modes, series, dim, i):
-            for e in range(dim):
-                total += W[row, dim * i + e] * series[FORCE, dim * i + e, k]
+        if modes[i, PRESSED]:
+            for p in range(dim * i, dim * i + dim):
+                total += W[row, p] * force[p, k]
     return total
 
 
@@ -138,7 +142,7 @@ def loose_forces(contacts, modes, series, exponent, dim, k):
     which is left out; whether there is any."""
     holds = False
     for i in range(contacts.shape[0]):
-        if presses(contacts, modes, series, dim, i):
+        if modes[i, PRESSED]:
             normal_force(series, dim * i, contacts[i, STIFFNESS], exponent, k)
             friction_force(contacts, modes, series, dim, i, k)
             holds = holds or modes[i, GRIP] == STICKS or (dim == 3 and modes[i, GRIP] == LEAVES)

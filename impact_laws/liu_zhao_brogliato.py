@@ -14,6 +14,7 @@ from .law import checked_count, generator_of
 from .outcome import LONGEST_PATH, ImpactOutcome, ImpactStatus, OutcomeSet
 from .ratio_search import RatioSearch
 from .stiffness_ratios import RatioMisfit, StiffnessRatios, checked_ratios, stiffnesses_of
+from .tolerances import ENERGY_GAIN, OUTCOME_RESIDUAL
 
 Array = NDArray[np.float64]
 
@@ -26,6 +27,7 @@ _EVENTS = {
     kernels.SLIP_STOPS: ("s", "slip stops at contact {}"),
     kernels.SLIP_STARTS: ("l", "slip starts at contact {}"),
 }
+_APPROACHES, _GAINS = 101, 102  # of batches, apart from how kernels end
 _STATUS = {
     kernels.RESOLVED: (ImpactStatus.RESOLVED, ""),
     kernels.STEP_LIMIT: (
@@ -38,6 +40,8 @@ _STATUS = {
     ),
     kernels.WEDGED: (ImpactStatus.RESOLVED, ""),
     kernels.IMMOVABLE: (ImpactStatus.NO_SOLUTION, "a contact between immovable bodies approaches"),
+    _APPROACHES: (ImpactStatus.INACCURATE, "a contact still approaches after the impact"),
+    _GAINS: (ImpactStatus.ENERGY_GAINED, "kinetic energy would grow"),
 }
 
 
@@ -222,13 +226,12 @@ class LiuZhaoBrogliato:
         )
         impulses *= system.impulse[:, None]
         after = u + (np.einsum("nij,nj->ni", W, impulses) if W.ndim == 3 else impulses @ W)
-        return DistributedBatch(
-            impulses,
-            after,
-            np.isin(endings[:, 0], (kernels.RESOLVED, kernels.WEDGED)),
-            endings[:, 1],
-            endings[:, 0],
-        )
+        ended = endings[:, 0]
+        resolved = np.isin(ended, (kernels.RESOLVED, kernels.WEDGED))
+        ended[resolved & _approaches(W, u, after, dim)] = _APPROACHES
+        ended[resolved & _gains_energy(u, impulses, after)] = _GAINS
+        resolved = np.isin(ended, (kernels.RESOLVED, kernels.WEDGED))
+        return DistributedBatch(impulses, after, resolved, endings[:, 1], ended)
 
     def _with_ratios(self, problem: ImpactProblem, stiffness: Array) -> OutcomeSet:
         """The outcomes of a problem with each row of stiffnesses (n, nc), which are the labels."""
@@ -347,3 +350,17 @@ def _span(decades: float) -> float:
     if not 0.0 <= decades <= 12.0:
         raise ValueError(f"decades must lie within [0, 12], got {decades}")
     return float(decades)
+
+
+def _approaches(W: Array, u: Array, after: Array, dim: int) -> NDArray[np.bool_]:
+    """Whether a contact approaches after each impact, as `ImpactOutcome.from_stages` judges it."""
+    scale = np.sqrt(np.maximum(np.diagonal(W, axis1=-2, axis2=-1)[..., ::dim], 0.0))
+    scale = np.where(scale > 0.0, scale, 1.0)
+    largest = np.abs(u[..., ::dim] / scale).max(axis=-1)
+    return (after[:, ::dim] / scale).min(axis=1, initial=0.0) < -OUTCOME_RESIDUAL * largest
+
+
+def _gains_energy(u: Array, impulse: Array, after: Array) -> NDArray[np.bool_]:
+    """Whether each impact gains energy, as `ImpactOutcome.from_stages` judges it."""
+    work, half = (impulse * u).sum(axis=1), 0.5 * (impulse * (after - u)).sum(axis=1)
+    return work + half > ENERGY_GAIN * (np.abs(work) + half)

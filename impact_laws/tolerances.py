@@ -392,11 +392,11 @@ DISTRIBUTING_ZERO = 1e-15
 """Normal velocity, on the same scale, that is none: compression ends above it, and begins below minus it. Larger:
 work is lost. Smaller: rounding switches contacts to and fro."""
 
-DISTRIBUTING_STOPPED = 1e-14
+DISTRIBUTING_STOPPED = 1e-12
 """Speed of slip on the same scale at which slip stops: above DISTRIBUTING_ZERO and below DISTRIBUTING_STARTED.
 Larger: friction turns late. Smaller: rounding is followed as slip."""
 
-DISTRIBUTING_STARTED = 1e-13
+DISTRIBUTING_STARTED = 1e-11
 """Speed of slip on the same scale up to which slip that starts keeps the direction in which it started, and from
 which a contact that begins to press slides. Larger: friction turns late. Smaller: rounding decides its
 direction."""
@@ -413,9 +413,10 @@ DISTRIBUTING_RUNAWAY = 1e8
 """Compression, of what would stop the largest velocity alone, beyond which a contact will never return its energy.
 Larger: later said. Smaller: contacts that can hardly move count as such."""
 
-DISTRIBUTING_LOCKED = 1e-12
-"""Velocity, of the largest before the impact, and share of forces that is not balanced, below which pressed
-contacts are wedged. Larger: slow motion counts as none. Smaller: rounding counts as motion."""
+DISTRIBUTING_AT_REST, DISTRIBUTING_LOCKED = 1e-10, 1e-12
+"""Normal velocity, on the same scale and above DISTRIBUTING_STARTED, and share of forces that is not balanced,
+below which pressed contacts are wedged. Larger: slow motion counts as none. Smaller: rounding counts as
+motion."""
 
 DISTRIBUTING_SHARE = 1e-9
 DISTRIBUTING_AT_BOUND = 1.0 - DISTRIBUTING_SHARE

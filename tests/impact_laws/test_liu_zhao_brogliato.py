@@ -211,6 +211,23 @@ def test_energy_that_is_lost_is_that_of_restitution_and_friction(compliance, dim
             assert outcome.energy_change == pytest.approx(-lost, abs=rounding)
 
 
+def test_slip_that_stops_with_friction_just_below_its_bound_is_held():
+    """One of a million: slip stops while friction is within 1e-8 of its bound and falls. It was let go,
+    backwards."""
+    W = [
+        [5.045660605, 1.604912308, -1.8994372476, 0.3825077671],
+        [1.604912308, 5.4483129205, -0.0450235333, 2.2018731668],
+        [-1.8994372476, -0.0450235333, 4.2124559201, -3.2493209244],
+        [0.3825077671, 2.2018731668, -3.2493209244, 12.6374192126],
+    ]
+    u = np.array([1.7684194648, -1.2209378565, -9.38661449, 4.1220250284])
+    law = LiuZhaoBrogliato(exponent=1.0)
+    for change in np.linspace(-3e-7, 3e-7, 61):  # through the coincidence
+        outcome = law.resolve(ImpactProblem(W, u, [1.0 + change, 0.5], 1.0, 2))
+        assert outcome.resolved, change
+        assert outcome.energy_change <= 0.0
+
+
 def test_extreme_ratios_are_sequences(row_of_balls):
     """A stiff first contact is done before the second begins: balls one after the other. A soft one: both as one
     body."""
