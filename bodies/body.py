@@ -10,7 +10,7 @@ import numpy as np
 from . import checks
 from .material import Material
 from .shapes import HalfSpace, Shape
-from .tolerances import INERTIA_RELATIVE, ORIENTATION_NORM, ORIENTATION_ROUNDING
+from .tolerances import FASTEST_SPIN, INERTIA_RELATIVE, ORIENTATION_NORM, ORIENTATION_ROUNDING
 
 ALL_GROUPS = 2**63 - 1
 """The collision mask that lets a body meet every collision group: all 63 bits."""
@@ -66,7 +66,7 @@ class Body:
         for name in ("collision_group", "collision_mask"):
             assign(self, name, checks.whole(name, getattr(self, name), ALL_GROUPS))
         for name in ("position", "velocity", "angular_velocity"):
-            assign(self, name, checks.array(name, getattr(self, name), (3,)))
+            assign(self, name, _vector(name, getattr(self, name)))
         assign(self, "orientation", _unit_quaternion(self.orientation))
         if self.fixed and (self.velocity.any() or self.angular_velocity.any()):
             raise ValueError("velocity: expected zero for a fixed body, which never moves")
@@ -127,7 +127,7 @@ class Body:
             elif name == "orientation":
                 assign(made, name, _unit_quaternion(fields[name]))
             elif name in ("position", "velocity", "angular_velocity"):
-                assign(made, name, checks.array(name, fields[name], (3,)))
+                assign(made, name, _vector(name, fields[name]))
             else:
                 raise ValueError(f"{name}: expected a field that can be varied")
         if made.fixed and (made.velocity.any() or made.angular_velocity.any()):
@@ -137,6 +137,14 @@ class Body:
     def __repr__(self) -> str:
         kind = "fixed" if self.fixed else f"mass={self.mass:g}"
         return f"Body({type(self.shape).__name__}, {kind}, name={self.name!r})"
+
+
+def _vector(name: str, value: Any) -> np.ndarray:
+    """A position, velocity or angular velocity (3,); a spin that no clock could follow is refused."""
+    vector = checks.array(name, value, (3,))
+    if name == "angular_velocity" and (fastest := float(np.abs(vector).max())) > FASTEST_SPIN:
+        raise ValueError(f"angular_velocity: expected at most {FASTEST_SPIN:g} rad/s, got {fastest:.3g}")
+    return vector
 
 
 def _refuse_lost_mass(mass: float, inertia: np.ndarray) -> None:

@@ -64,3 +64,10 @@ Five million triangles of a binary STL, which are read and merged in some tens o
 mostly a hole, as anyone can send, keeps a program busy for minutes and takes gigabytes. Smaller: scans of real
 objects are refused.
 """
+
+FASTEST_SPIN = 1e15
+"""rad/s. A body that spins faster is refused: after one second nobody could tell from a double how it is turned.
+
+Larger: rates of rotation overflow in their series. Smaller: nothing is gained, though runs with 1e9 rad/s already
+take a step for every few turns of a body that is no sphere.
+"""

@@ -93,7 +93,7 @@ class SetValuedRouth:
 
     step: float | None = None
     cone_edges: int = 8
-    max_steps: int = 10_000
+    max_steps: int = 100_000
     branches: str = "all"
     restitution: str = "none"
     rates: str = "persistent"

@@ -50,7 +50,7 @@ def in_scene(act: Any) -> None:
 PLACE, AXIS = (0.0, 0.0, 2.0), (0.0, 1.0, 0.0)
 TRIANGLES = ([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)], [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)])
 LAWS = (
-    *("AnitescuPotra", "MaximumDissipation", "SequentialLCP", "SequentialReflection"),
+    *("AnitescuPotra", "LiuZhaoBrogliato", "MaximumDissipation", "SequentialLCP", "SequentialReflection"),
     *("SetValuedRouth", "StrongeCoulomb"),
 )
 CALLS: dict[str, tuple[Any, dict[str, Any]]] = {
@@ -200,6 +200,7 @@ CALLS: dict[str, tuple[Any, dict[str, Any]]] = {
         law: (getattr(carom, law), {name: field.default for name, field in fields.items()})
         for law in (
             "AnitescuPotra",
+            "LiuZhaoBrogliato",
             "MaximumDissipation",
             "SequentialLCP",
             "SequentialReflection",
