@@ -122,7 +122,7 @@ class LiuZhaoBrogliato:
             raise TypeError(f"exponent must be a number of at least 1, got {self.exponent!r}")
         if not 1.0 <= self.exponent < np.inf:
             raise ValueError(f"exponent must be at least 1 and finite, got {self.exponent}")
-        if self.compliance not in _COMPLIANCES:
+        if not isinstance(self.compliance, str) or self.compliance not in _COMPLIANCES:
             raise ValueError(f"compliance must be one of {', '.join(_COMPLIANCES)}, got {self.compliance!r}")
         checked_count("max_steps", self.max_steps, 1)
 

@@ -273,18 +273,26 @@ def opened(path: Path, *kinds: str, expected: int = VERSION) -> h5py.File:
     except DAMAGE:
         raise FileFormatError(path, f"it is not a {kind} (no HDF5 file)") from None
     try:
+        if (
+            "format" in file.attrs and file.attrs.get_id("format").dtype.kind == "S"
+        ):  # else of an earlier version
+            _refuse_other_kinds(path, text_of(file, "format"), kinds)
         version = whole_of(file, "version", -(2**63)) if "version" in file.attrs else None
         if "format" in file.attrs and version is not None and version != expected:
             raise FileFormatError(path, f"expected format version {expected}, got {version}")
-        found = text_of(file, "format") if "format" in file.attrs else ""
-        if found not in kinds:
-            what = f"a {found[:60]}" if found.startswith("carom ") else "an HDF5 file"
-            raise FileFormatError(path, f"it is {what}, but no {kind}")
+        _refuse_other_kinds(path, text_of(file, "format") if "format" in file.attrs else "", kinds)
         whole_of(file, "version")
     except DAMAGE as error:
         file.close()
         raise damaged(path, error) from error
     return file
+
+
+def _refuse_other_kinds(path: Path, found: str, kinds: tuple[str, ...]) -> None:
+    """FileFormatError where what a file calls itself is none of these kinds."""
+    if found not in kinds:
+        what = f"a {found[:60]}" if found.startswith("carom ") else "an HDF5 file"
+        raise FileFormatError(path, f"it is {what}, but no {kinds[0]}")
 
 
 def read_trajectory(
