@@ -93,6 +93,9 @@ def _drawing(
     return test
 
 
+LONGEST = 300.0  # s that one case may take: the first of a kind compiles
+
+
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
     """TimeoutError where something takes longer; an example that hangs is a crash too."""

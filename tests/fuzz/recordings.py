@@ -14,7 +14,7 @@ import carom
 from carom.simulator import BranchedRun
 from carom.simulator.record.schema import write_text
 
-from .harness import HOSTILE_NUMBERS, HOSTILE_TEXTS, HOSTILE_WHOLES, assert_sentence, within
+from .harness import HOSTILE_NUMBERS, HOSTILE_TEXTS, HOSTILE_WHOLES, LONGEST, assert_sentence, within
 
 DTYPES = ("f8", ">f8", "f4", "f2", "g", "c16", "i8", "i4", ">i4", "u8", "u1", "?", "S5", "V8", "i1")
 _MOST_NUMBERS = 1_000_000
@@ -67,7 +67,7 @@ def whole_recordings(folder: Path) -> list[Path]:
 def look_at(path: Path, thoroughly: bool = False) -> bool:
     """Open a recording and look at all of it; whether it could be read. Only FileFormatError may be raised."""
     try:
-        with within(30.0):
+        with within(LONGEST):
             if path.name.startswith("tree"):
                 for node in BranchedRun.load(path).nodes:
                     _look(node.trajectory, thoroughly)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 import carom
 from carom.command_line import main
 
-from .harness import HOSTILE_TEXTS, few, go_on, within
+from .harness import HOSTILE_TEXTS, LONGEST, few, go_on, within
 
 COMMANDS = ("drop", "demo", "view", "render", "info", "verify", "nothing", "")
 OPTIONS = (
@@ -97,7 +97,7 @@ def command(line, folder, monkeypatch, capsys):
     if line[0] == "view" or (line[0] in ("demo", "drop") and not refused_at_once(line)):
         return
     monkeypatch.chdir(folder)
-    with within(60.0):
+    with within(LONGEST):
         status = main(line)
     said = capsys.readouterr()
     assert status in (0, 1, 2)

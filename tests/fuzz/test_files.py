@@ -7,7 +7,7 @@ import pytest
 import carom
 from carom.bodies import load_mesh
 
-from .harness import assert_ours, assert_sentence, few, go_on, seeds, within
+from .harness import LONGEST, assert_ours, assert_sentence, few, go_on, seeds, within
 from .meshes import tampered, whole_meshes, write
 from .recordings import look_at, tamper, tampered_bytes, whole_recordings
 
@@ -50,7 +50,7 @@ def mesh_files(seed, folder):
     rng = random.Random(seed)
     name = rng.choice(sorted(MESHES))
     path = write(folder, name, tampered(name, MESHES[name], rng))
-    with within(20.0):
+    with within(LONGEST):
         try:
             vertices, triangles = load_mesh(path, size_limit=1 << 22)
         except carom.FileFormatError as error:
