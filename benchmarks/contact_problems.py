@@ -79,7 +79,6 @@ def residual_of(problem: ImpactProblem, impulse: np.ndarray) -> float:
     """Carom's measure of any solver's impulses."""
     inertia, velocity, friction, _ = problem.kernel_arrays()
     solver = Relaxation(inertia, velocity, friction, COULOMB, problem.dim, impulse)
-    solver.prepare()
     return float(solver.measure(impulse))
 
 

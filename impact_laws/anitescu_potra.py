@@ -12,7 +12,7 @@ from .contact_modes import simultaneous_solutions
 from .impact_problem import ImpactProblem
 from .law import checked_count, power_of_two
 from .lcp import _STATUS, LcpStatus
-from .newton_restitution import rebound, with_largest_share
+from .newton_restitution import asked_for, rebound, with_largest_share
 from .outcome import ImpactOutcome, ImpactStatus, OutcomeSet
 from .sequential_lcp_kernels import pyramid
 from .tolerances import ENERGY_GAIN, LCP_RESIDUAL
@@ -66,7 +66,7 @@ class AnitescuPotra:
         """The outcome that leaves normal velocities (nc,) of at least `normal`."""
         inertia, _, friction, _ = problem.kernel_arrays()
         count, dim = problem.contact_count, problem.dim
-        velocity = _asked_for(problem, normal)
+        velocity = asked_for(problem, normal)
         W, u, unit = _scaled(problem, velocity)
         impulse = np.zeros(velocity.size)
         chosen = np.ones(count, dtype=np.bool_)
@@ -119,7 +119,7 @@ class AnitescuPotra:
         checked_count("most_cases", most_cases, 1)
         inertia, velocity, friction, _ = problem.kernel_arrays()
         share = self.resolve(problem).info.get("restitution_share", 1.0) if problem.restitution.any() else 1.0
-        W, u, unit = _scaled(problem, _asked_for(problem, share * rebound(problem)))
+        W, u, unit = _scaled(problem, asked_for(problem, share * rebound(problem)))
         found = simultaneous_solutions(
             W, u, friction, edge_directions(problem.dim, self.cone_edges), most_cases
         )
@@ -153,16 +153,6 @@ class AnitescuPotra:
         M, q = np.empty((size, size)), np.empty(size)
         lcp_kernels.assemble_impact_lcp(inertia, velocity, friction, directions, M, q)
         return directions, M, q
-
-
-def _asked_for(problem: ImpactProblem, normal: Array) -> Array:
-    """Velocities (dim*nc,) whose solution without restitution leaves normal velocities (nc,) of `normal`."""
-    _, velocity, _, _ = problem.kernel_arrays()
-    if not normal.any():
-        return velocity
-    asked = velocity.copy()
-    asked[:: problem.dim] -= normal
-    return asked
 
 
 def _scaled(problem: ImpactProblem, velocity: Array) -> tuple[Array, Array, Array]:

@@ -14,7 +14,7 @@ from .law import checked_count, generator_of
 from .outcome import LONGEST_PATH, ImpactOutcome, ImpactStatus, OutcomeSet
 from .ratio_search import RatioSearch
 from .stiffness_ratios import RatioMisfit, StiffnessRatios, checked_ratios, stiffnesses_of
-from .tolerances import ENERGY_GAIN, OUTCOME_RESIDUAL
+from .tolerances import APPROACH, ENERGY_GAIN, OUTCOME_RESIDUAL, SYMMETRY_ACCEPTED
 
 Array = NDArray[np.float64]
 
@@ -191,7 +191,10 @@ class LiuZhaoBrogliato:
         count, size = velocity.shape
         if inertia.shape != (count, size, size):
             raise ValueError(f"W must have shape {(count, size, size)} to match u, got shape {inertia.shape}")
-        if count and np.abs(inertia - inertia.transpose(0, 2, 1)).max() > 1e-6 * np.abs(inertia).max():
+        if (
+            count
+            and np.abs(inertia - inertia.transpose(0, 2, 1)).max() > SYMMETRY_ACCEPTED * np.abs(inertia).max()
+        ):
             raise ValueError("W must be symmetric")
         shape = count, size // dim
         if stiffness_ratios is None:
@@ -203,10 +206,9 @@ class LiuZhaoBrogliato:
         if count and (mu.min() < 0.0 or e.min() < 0.0 or e.max() > 1.0):
             raise ValueError("friction must be at least 0 and restitution within [0, 1] at every contact")
         system = _Scaled.of(inertia, velocity, dim)
-        scale = np.sqrt(np.maximum(inertia[:, np.arange(0, size, dim), np.arange(0, size, dim)], 0.0))
-        scale[scale == 0.0] = 1.0
+        scale = _kinetic_scale(inertia, dim)
         measure = np.abs(velocity[:, ::dim] / scale).max(axis=1, initial=0.0)
-        threshold = -1e-11 * measure[:, None] * scale * system.velocity[:, None]
+        threshold = -APPROACH * measure[:, None] * scale * system.velocity[:, None]
         return self._batch(system, _contact_table(stiffness, mu, e), threshold, dim, count, inertia, velocity)
 
     def _batch(
@@ -352,10 +354,15 @@ def _span(decades: float) -> float:
     return float(decades)
 
 
+def _kinetic_scale(W: Array, dim: int) -> Array:
+    """√W_nn of the contacts of one W or of many, (..., nc), 1 where a contact is immovable."""
+    scale = np.sqrt(np.maximum(np.diagonal(W, axis1=-2, axis2=-1)[..., ::dim], 0.0))
+    return np.where(scale > 0.0, scale, 1.0)
+
+
 def _approaches(W: Array, u: Array, after: Array, dim: int) -> NDArray[np.bool_]:
     """Whether a contact approaches after each impact, as `ImpactOutcome.from_stages` judges it."""
-    scale = np.sqrt(np.maximum(np.diagonal(W, axis1=-2, axis2=-1)[..., ::dim], 0.0))
-    scale = np.where(scale > 0.0, scale, 1.0)
+    scale = _kinetic_scale(W, dim)
     largest = np.abs(u[..., ::dim] / scale).max(axis=-1)
     return (after[:, ::dim] / scale).min(axis=1, initial=0.0) < -OUTCOME_RESIDUAL * largest
 

@@ -39,18 +39,24 @@ def rebound(problem: ImpactProblem) -> Array:
     return restitution * np.maximum(-velocity[:: problem.dim], 0.0)
 
 
+def asked_for(problem: ImpactProblem, normal: Array) -> Array:
+    """Velocities (dim*nc,) whose solution without restitution leaves normal velocities (nc,) of `normal`."""
+    _, velocity, _, _ = problem.kernel_arrays()
+    asked = velocity.copy()
+    asked[:: problem.dim] -= normal
+    return asked
+
+
 def leaves(problem: ImpactProblem, outcome: ImpactOutcome, normal: Array) -> bool:
     """Whether an outcome leaves normal velocities (nc,) of at least `normal`, of no more where they press, and no
     more energy than there was."""
     inertia, velocity, _, _ = problem.kernel_arrays()
     if not outcome.resolved or gains(outcome, velocity):
         return False
-    asked = velocity.copy()
-    asked[:: problem.dim] -= normal
     return bool(
         meets(
             inertia,
-            asked,
+            asked_for(problem, normal),
             outcome.impulse,
             problem.kinetic_scale_array,
             problem.dim,

@@ -1,5 +1,7 @@
 """The solver of many contacts: rounds of relaxation and Newton steps, or sweeps over bodies without a matrix."""
 
+from functools import cached_property
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -81,7 +83,6 @@ def relax_in_parts(
         whole.impulse[rows] = alone.impulse
         whole.sweeps = max(whole.sweeps, alone.sweeps)
         whole.newton_steps += alone.newton_steps
-    whole.prepare()
     whole.residual = whole.measure(whole.impulse)
     return whole
 
@@ -105,19 +106,26 @@ class Relaxation:
                 self.W, self.q, self.friction, self.rule, self.dim, few, tolerance, self.impulse
             )
         else:
-            self.prepare()
             self._keep(self._relaxed(self.impulse.copy(), 1.0, few, tolerance))
         if self.residual > tolerance:
-            self.prepare()
             self._solve_in_rounds(tolerance, max_sweeps, rng)
 
-    def prepare(self) -> None:
-        """What everything beyond the first sweeps needs."""
-        self.matrix = contact_matrix(self.W, self.dim)
-        self.frames = np.empty((self.friction.size, 10))
+    @cached_property
+    def matrix(self) -> ContactMatrix:
+        """W in the form in which it costs least; the first sweeps of a small problem do without."""
+        return contact_matrix(self.W, self.dim)
+
+    @cached_property
+    def frames(self) -> Array:
+        """(nc, 10), as of `contact_frames`; planar contacts need none."""
+        frames = np.empty((self.friction.size, 10))
         if self.dim == 3:
-            relaxation_kernels.contact_frames(self.matrix.local, self.friction, self.frames)
-        self._newton_pays = self.q.size <= _NEWTON_UNKNOWNS or isinstance(self.matrix, BlockMatrix)
+            relaxation_kernels.contact_frames(self.matrix.local, self.friction, frames)
+        return frames
+
+    @property
+    def _newton_pays(self) -> bool:
+        return self.q.size <= _NEWTON_UNKNOWNS or isinstance(self.matrix, BlockMatrix)
 
     def solves(self, tolerance: float) -> bool:
         """Whether the best impulse met counts as a solution."""

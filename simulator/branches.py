@@ -17,6 +17,7 @@ from ..impact_laws import ImpactLaw, ImpactOutcome, ImpactProblem
 from ..progress import ProgressBar
 from .ensembles.channels import MOST_WORKERS
 from .ensembles.errors import WorkerLost
+from .ensembles.members import member_generator
 from .ensembles.process_pool import ProcessPool
 from .event import Event
 from .record.trajectory import RunStatus, Trajectory
@@ -118,7 +119,7 @@ class BranchedRun:
             raise ValueError(f"member: expected an index of one of {len(self)} members, got {member}")
         from .replay import resume
 
-        drawn = generators_of(len(self), self.seed)[member]
+        drawn = member_generator(self.seed, member % len(self))
         options = {"record": record, "event_limit": event_limit}
         return resume(self.trajectories[member], event, law, options, (self.first_event, drawn))
 
@@ -157,7 +158,7 @@ def grow(
     until = simulator.check_until(until)
     if not (isinstance(tolerance, int | float) and 0.0 <= tolerance < 1.0):
         raise ValueError(f"tolerance: expected a number of at least 0 and below 1, got {tolerance!r}")
-    generators = dict(enumerate(generators_of(int(n), int(seed))))
+    generators = {member: member_generator(int(seed), member) for member in range(int(n))}
     first_event = len(simulator.trajectory.events)
     nodes: list[BranchNode] = []
     grower = _grower(simulator, until, stop_at_rest, *where)
@@ -181,11 +182,6 @@ def grow(
             bar.close()
         grower.close()
     return BranchedRun(nodes, int(seed), first_event, float(tolerance))
-
-
-def generators_of(n: int, seed: int) -> list[np.random.Generator]:
-    """Of every member."""
-    return [np.random.default_rng(own) for own in np.random.SeedSequence(seed).spawn(n)]
 
 
 Ways = list[tuple[ImpactOutcome, list[int]]]

@@ -9,7 +9,8 @@ import numpy as np
 
 from ..bodies.files import file_path
 from ..progress import ProgressBar
-from .branches import BranchedRun, generators_of
+from .branches import BranchedRun
+from .ensembles.members import member_generator
 from .event import EventKind
 from .notes import STATE_SET, noted_drive
 from .record.recording import kind_of
@@ -85,9 +86,10 @@ def _verify_tree(run: BranchedRun, progress: bool) -> Verification:
             f"recording: its members parted with a tolerance of {run.tolerance:g}, so they equal runs made again "
             "only so closely"
         )
-    done, drawn = 0, generators_of(len(run), run.seed)
+    done = 0
     for member in dict(zip(run.leaves[::-1], range(len(run))[::-1], strict=True)).values():
-        events, difference = _again(run.trajectories[member], (run.first_event, drawn[member]), progress)
+        later = run.first_event, member_generator(run.seed, member)
+        events, difference = _again(run.trajectories[member], later, progress)
         done += events
         if difference is not None:
             words = f"member {member}: {difference}"

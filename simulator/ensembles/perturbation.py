@@ -62,10 +62,6 @@ class Perturbation:
     def maker(self) -> "Perturbation":
         return replace(self, members=1)
 
-    def with_members(self, count: int) -> "Perturbation":
-        """The same errors for another number of starts."""
-        return replace(self, members=count)
-
     def described(self) -> str:
         """Scene, errors and outcomes in words that tell this from others."""
         meta, arrays = self.scene.describe()

@@ -18,7 +18,7 @@ from ..record.recording import DAMAGE, opened
 from ..record.schema import text_of, write_text
 from ..record.stored_table import damaged
 from .chunk import Rows
-from .columns import ColumnTable, join_shapes
+from .columns import NOT_RUN, ColumnTable, join_shapes
 
 KIND, VERSION = "carom ensemble", 1
 _FLUSH = 0.5  # s between two
@@ -109,7 +109,7 @@ class Store:
         partial = self._path.with_name(self._path.name + ".partial")
         with h5py.File(partial, "w", libver="latest", locking=False) as file:
             _prepare(file, self._identity, self._parameters, self._table)
-            done = np.flatnonzero(self._table.status != "not_run")
+            done = np.flatnonzero(self._table.status != NOT_RUN)
             for first in range(0, len(done), _ROWS_AT_ONCE):
                 _append_rows(file, _rows_of(self._table, done[first : first + _ROWS_AT_ONCE]))
             _append(file["whole_rows"], np.array([[len(file["index"]), len(file["text"])]]))

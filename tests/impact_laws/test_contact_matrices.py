@@ -108,7 +108,6 @@ def test_newton_of_many_contacts_solves_what_that_of_few_does(seed):
     random = np.random.default_rng(seed)
     W, q = chains(random, [60])
     solver = Relaxation(W, q, np.full(60, 0.5), relaxation_kernels.MAXIMUM_DISSIPATION, 3, np.zeros(q.size))
-    solver.prepare()
     x = solver._relaxed(np.zeros(q.size), 1.0, 4, 1e-10)
     assert solver._keep(x) > 1e-10
     solver._newton_of_many(x, 1e-10)

@@ -128,7 +128,6 @@ def test_proximal_steps_alone_solve_piles_from_anywhere(rule, seed):
     W, q, friction, _ = problem.kernel_arrays()
     assert np.linalg.matrix_rank(W, tol=1e-10) < len(W)
     solver = Relaxation(W, q, friction, RULES.index(rule), 3, np.zeros(len(q)))
-    solver.prepare()
     start = np.abs(random.normal(size=len(q))) * np.tile([1.0, 0.1, 0.1], len(q) // 3)
     solver._proximal(start, 1e-10)
     assert solver.sweeps == 0
