@@ -4,7 +4,7 @@ In a heap a contact shares a body with some ten others, so W of a thousand conta
 sweeps and the factors of Newton's matrix then cost what is there.
 """
 
-from typing import Protocol
+from abc import ABC, abstractmethod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,42 +15,55 @@ from scipy.sparse.linalg import splu
 from . import relaxation_kernels, sparse_kernels
 
 Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 _FULL = 0.2  # share of blocks from which on W is not sparse
 _FEW = 100  # contacts of which W is never taken apart
 
 
-class ContactMatrix(Protocol):
+class ContactMatrix(ABC):
     """W of contacts, with what solvers ask of it; rows and columns dim a contact."""
 
+    dim: int
     local: Array
     """(nc, dim, dim) own blocks of the contacts."""
 
+    @abstractmethod
     def plus(self, a: float) -> "ContactMatrix":
         """W + a I."""
 
+    @abstractmethod
     def velocity(self, q: Array, x: Array) -> Array:
         """q + W x."""
 
+    @abstractmethod
     def sweep(
-        self,
-        q: Array,
-        friction: Array,
-        frames: Array,
-        rule: int,
-        omega: float,
-        sweeps: int,
-        tolerance: float,
+        self, q: Array, friction: Array, frames: Array, rule: int, omega: float, sweeps: int, tolerance: float,
         x: Array,
-    ) -> int:
+    ) -> int:  # fmt: skip
         """Sweeps of relaxation that change x in place until it changes by less than the tolerance; how many."""
 
     def newton_step(self, slopes: Array, own: Array, gap: Array, shift: float) -> Array | None:
         """The step that solves (I - own + slopes W + shift) step = gap, slopes and own block by block, over the
         contacts with a slope; others step by their gap. None where the matrix is singular."""
+        active = (slopes.reshape(len(slopes), -1) != 0.0).any(axis=1)
+        rows = np.repeat(active, self.dim)
+        step = gap.copy()
+        if rows.any():
+            found = self._solved(slopes, own, gap, shift, active, rows)
+            if found is None:
+                return None
+            step[rows] = found
+        return step if np.isfinite(step).all() else None
+
+    @abstractmethod
+    def _solved(
+        self, slopes: Array, own: Array, gap: Array, shift: float, active: Flags, rows: Flags
+    ) -> Array | None:
+        """That step over the rows (dim*nc,) of active contacts (nc,)."""
 
 
-class DenseMatrix:
+class DenseMatrix(ContactMatrix):
     """A full W."""
 
     def __init__(self, W: Array, dim: int):
@@ -69,42 +82,32 @@ class DenseMatrix:
         return u
 
     def sweep(
-        self,
-        q: Array,
-        friction: Array,
-        frames: Array,
-        rule: int,
-        omega: float,
-        sweeps: int,
-        tolerance: float,
+        self, q: Array, friction: Array, frames: Array, rule: int, omega: float, sweeps: int, tolerance: float,
         x: Array,
-    ) -> int:
+    ) -> int:  # fmt: skip
         """See `ContactMatrix`."""
         made, _ = relaxation_kernels.relax_dense(
             self.W, q, friction, frames, rule, self.dim, omega, sweeps, tolerance, x, np.empty(q.size)
         )
         return int(made)
 
-    def newton_step(self, slopes: Array, own: Array, gap: Array, shift: float) -> Array | None:
-        """See `ContactMatrix`."""
+    def _solved(
+        self, slopes: Array, own: Array, gap: Array, shift: float, active: Flags, rows: Flags
+    ) -> Array | None:
         dim, count = self.dim, len(slopes)
-        active = (slopes.reshape(count, -1) != 0.0).any(axis=1)
-        rows = np.repeat(active, dim)
         inside = np.flatnonzero(active)
         turned = slopes[active] @ self.W.reshape(count, dim, -1)[active]
         turned.reshape(len(inside), dim, count, dim)[np.arange(len(inside)), :, inside] -= own[active]
         turned = turned.reshape(-1, gap.size)
         matrix = turned[:, rows] + (1.0 + shift) * np.eye(int(rows.sum()))
         right = gap[rows] - turned[:, ~rows] @ gap[~rows]
-        step = gap.copy()
         try:
-            step[rows] = np.linalg.solve(matrix, right)
+            return np.linalg.solve(matrix, right).astype(np.float64, copy=False)
         except np.linalg.LinAlgError:
             return None
-        return step if np.isfinite(step).all() else None
 
 
-class BlockMatrix:
+class BlockMatrix(ContactMatrix):
     """A W of few blocks (nb, dim, dim), in order: those of contact c, of the contacts `columns`, are starts[c] to
     starts[c + 1]; each contact has its own."""
 
@@ -138,16 +141,9 @@ class BlockMatrix:
         return u
 
     def sweep(
-        self,
-        q: Array,
-        friction: Array,
-        frames: Array,
-        rule: int,
-        omega: float,
-        sweeps: int,
-        tolerance: float,
+        self, q: Array, friction: Array, frames: Array, rule: int, omega: float, sweeps: int, tolerance: float,
         x: Array,
-    ) -> int:
+    ) -> int:  # fmt: skip
         """See `ContactMatrix`."""
         made, _ = sparse_kernels.relax_blocks(
             self.blocks, self.columns, self.starts, self.local, q, friction, frames, rule, self.dim, omega, sweeps,
@@ -155,22 +151,17 @@ class BlockMatrix:
         )  # fmt: skip
         return int(made)
 
-    def newton_step(self, slopes: Array, own: Array, gap: Array, shift: float) -> Array | None:
-        """See `ContactMatrix`."""
-        active = (slopes.reshape(len(slopes), -1) != 0.0).any(axis=1)
-        rows = np.repeat(active, self.dim)
-        step = gap.copy()
-        if not rows.any():
-            return step
+    def _solved(
+        self, slopes: Array, own: Array, gap: Array, shift: float, active: Flags, rows: Flags
+    ) -> Array | None:
         turned = slopes[self._rows] @ self.blocks
         turned[self._own] += (1.0 + shift) * np.eye(self.dim) - own
         matrix = csr_array(bsr_array((turned, self.columns, self.starts), shape=(gap.size, gap.size)))[rows]
         right = gap[rows] - matrix[:, ~rows] @ gap[~rows]
         try:
-            step[rows] = splu(csc_array(matrix[:, rows])).solve(right)
+            return splu(csc_array(matrix[:, rows])).solve(right)
         except RuntimeError:  # exactly singular
             return None
-        return step if np.isfinite(step).all() else None
 
 
 def contact_matrix(W: Array, dim: int) -> ContactMatrix:
