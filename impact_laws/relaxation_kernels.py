@@ -202,6 +202,24 @@ def solution_given_others(local, u, friction, frames, rule, dim, c, x, b, old, n
             new[r] = 0.0
 
 
+@kernel(forceinline=True)
+def relax_one(local, u, friction, frames, rule, dim, omega, c, x, b, old, new):
+    """Change the impulse of contact c in x from `old` to `new` (dim,), omega of the way to its solution given all
+    others: (square of the whole way, square of its length)."""
+    solution_given_others(local, u, friction, frames, rule, dim, c, x, b, old, new, RELAXATION_POLISH)
+    way = length = 0.0
+    for r in range(dim):
+        way += (new[r] - old[r]) ** 2
+    if omega != 1.0:
+        for r in range(dim):
+            new[r] = old[r] + omega * (new[r] - old[r])
+        within_cone(new, friction[c], dim)
+    for r in range(dim):
+        length += new[r] * new[r]
+        x[dim * c + r] = new[r]
+    return way, length
+
+
 @kernel()
 def least_scale(local, q, dim):
     """Square of the impulse that residuals are at least relative to, which would stop the contact that moves
@@ -247,23 +265,12 @@ def relax_dense(W, q, friction, frames, rule, dim, omega, sweeps, tolerance, x, 
         moved = 0.0
         largest = least
         for c in range(count):
-            solution_given_others(local, u, friction, frames, rule, dim, c, x, b, old, new, RELAXATION_POLISH)
+            way, length = relax_one(local, u, friction, frames, rule, dim, omega, c, x, b, old, new)
+            moved, largest = max(moved, way), max(largest, length)
             i = dim * c
-            square = 0.0
-            for r in range(dim):
-                square += (new[r] - old[r]) ** 2
-            moved = max(moved, square)
-            if omega != 1.0:
-                for r in range(dim):
-                    new[r] = old[r] + omega * (new[r] - old[r])
-                within_cone(new, friction[c], dim)
-            square = 0.0
             stays = True
             for r in range(dim):
-                square += new[r] * new[r]
-                x[i + r] = new[r]
                 stays &= new[r] == old[r]
-            largest = max(largest, square)
             if stays:
                 continue
             s0, s1 = new[0] - old[0], new[1] - old[1]

@@ -7,8 +7,7 @@ contact that columns names.
 import numpy as np
 
 from ..compiled import kernel
-from .relaxation_kernels import least_scale, solution_given_others, within_cone
-from .tolerances import RELAXATION_POLISH
+from .relaxation_kernels import least_scale, relax_one
 
 
 @kernel()
@@ -40,21 +39,10 @@ def relax_blocks(
         moved = 0.0
         largest = least
         for c in range(friction.size):
-            solution_given_others(local, u, friction, frames, rule, dim, c, x, b, old, new, RELAXATION_POLISH)
-            square = 0.0
+            way, length = relax_one(local, u, friction, frames, rule, dim, omega, c, x, b, old, new)
+            moved, largest = max(moved, way), max(largest, length)
             for r in range(dim):
-                square += (new[r] - old[r]) ** 2
-            moved = max(moved, square)
-            if omega != 1.0:
-                for r in range(dim):
-                    new[r] = old[r] + omega * (new[r] - old[r])
-                within_cone(new, friction[c], dim)
-            square = 0.0
-            for r in range(dim):
-                square += new[r] * new[r]
-                x[dim * c + r] = new[r]
                 old[r] = new[r] - old[r]  # from here on the change
-            largest = max(largest, square)
             for k in range(starts[c], starts[c + 1]):
                 first = dim * columns[k]
                 for r in range(dim):
