@@ -5,6 +5,7 @@ sweeps and the factors of Newton's matrix then cost what is there.
 """
 
 from abc import ABC, abstractmethod
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -164,25 +165,28 @@ class BlockMatrix(ContactMatrix):
             return None
 
 
-def contact_matrix(W: Array, dim: int) -> ContactMatrix:
-    """W (dim*nc, dim*nc) in the form in which it costs least."""
-    if len(W) > _FEW * dim:
-        together = coupled(W, dim)
-        if together.mean() < _FULL:
-            return BlockMatrix.of(W, together)
+def coupled(W: Array, dim: int) -> Flags:
+    """Which contacts (nc, nc) move each other: whose block of W is not zero."""
+    count = len(W) // dim
+    filled = (W != 0.0).reshape(count, dim, count, dim)
+    return reduce(np.logical_or, (filled[:, r, :, s] for r in range(dim) for s in range(dim)))
+
+
+def coupled_if_many(W: Array, dim: int) -> Flags | None:
+    """That, or None for up to a hundred contacts, whose W is never taken apart."""
+    return coupled(W, dim) if len(W) > _FEW * dim else None
+
+
+def contact_matrix(W: Array, dim: int, together: Flags | None) -> ContactMatrix:
+    """W (dim*nc, dim*nc) in the form in which it costs least; `together` as of `coupled_if_many`."""
+    if together is not None and together.mean() < _FULL:
+        return BlockMatrix.of(W, together)
     return DenseMatrix(W, dim)
 
 
-def coupled(W: Array, dim: int) -> NDArray[np.bool_]:
-    """Which contacts (nc, nc) move each other: whose block of W is not zero."""
-    count = len(W) // dim
-    return (W.reshape(count, dim, count, dim) != 0.0).any(axis=(1, 3))
-
-
-def parts_of(W: Array, dim: int) -> list[NDArray[np.intp]]:
-    """The contacts of each part that does not move the others; one part for up to a hundred contacts."""
-    count = len(W) // dim
-    if count <= _FEW:
+def parts_of(together: Flags | None, count: int) -> list[NDArray[np.intp]]:
+    """The contacts, of so many, of each part that does not move the others."""
+    if together is None:
         return [np.arange(count)]
-    parts, label = connected_components(csc_array(coupled(W, dim)), directed=False)
+    parts, label = connected_components(csc_array(together), directed=False)
     return [np.flatnonzero(label == part) for part in range(parts)]

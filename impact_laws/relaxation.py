@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import relaxation_kernels
-from .contact_matrices import BlockMatrix, ContactMatrix, contact_matrix, parts_of
+from .contact_matrices import BlockMatrix, ContactMatrix, Flags, contact_matrix, coupled_if_many, parts_of
 from .contact_network import ContactNetwork
 from .law import generator_of
 from .newton_kernels import HALVINGS, NEWTON_AT_ONCE, NEWTON_STEPS, good_enough, newton_dense
@@ -70,7 +70,7 @@ def relax_in_parts(
 ) -> "Relaxation":  # fmt: skip
     """One problem of many contacts, solved part by part where contacts do not move each other."""
     whole = Relaxation(W, q, friction, rule, dim, impulse)
-    parts = parts_of(W, dim)
+    parts = parts_of(whole.together, friction.size)
     if len(parts) == 1:
         whole.solve(tolerance, max_sweeps, rng)
         return whole
@@ -101,7 +101,7 @@ class Relaxation:
         """Bring the residual to the tolerance, or, beyond the first sweeps, to what is `good_enough`; or make all
         sweeps."""
         few = min(relaxation_kernels.FEW_SWEEPS, max_sweeps)
-        if self.q.size <= NEWTON_AT_ONCE:
+        if self.q.size <= NEWTON_AT_ONCE or not isinstance(self.matrix, BlockMatrix):
             self.sweeps, self.residual = relaxation_kernels.relax_and_judge(
                 self.W, self.q, self.friction, self.rule, self.dim, few, tolerance, self.impulse
             )
@@ -111,9 +111,14 @@ class Relaxation:
             self._solve_in_rounds(tolerance, max_sweeps, rng)
 
     @cached_property
+    def together(self) -> Flags | None:
+        """Which contacts move each other, as of `coupled_if_many`."""
+        return coupled_if_many(self.W, self.dim)
+
+    @cached_property
     def matrix(self) -> ContactMatrix:
         """W in the form in which it costs least; the first sweeps of a small problem do without."""
-        return contact_matrix(self.W, self.dim)
+        return contact_matrix(self.W, self.dim, self.together)
 
     @cached_property
     def frames(self) -> Array:

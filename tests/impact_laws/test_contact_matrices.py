@@ -10,6 +10,7 @@ from carom.impact_laws.contact_matrices import (
     DenseMatrix,
     contact_matrix,
     coupled,
+    coupled_if_many,
     parts_of,
 )
 from carom.impact_laws.relaxation import Relaxation
@@ -39,7 +40,7 @@ def chains(random, lengths, dim=3):
 def test_blocks_do_what_the_full_matrix_does(dim):
     random = np.random.default_rng(dim)
     W, q = chains(random, [120, 30], dim)
-    blocks = contact_matrix(W, dim)
+    blocks = contact_matrix(W, dim, coupled_if_many(W, dim))
     assert isinstance(blocks, BlockMatrix)
     full, count = DenseMatrix(W, dim), len(q) // dim
     friction = random.uniform(0.0, 0.8, count)
@@ -68,18 +69,18 @@ def test_blocks_do_what_the_full_matrix_does(dim):
 def test_an_immovable_contact_has_a_block_too():
     W, _ = chains(np.random.default_rng(0), [150])
     W[30:33] = W[:, 30:33] = 0.0
-    blocks = contact_matrix(W, 3)
+    blocks = contact_matrix(W, 3, coupled_if_many(W, 3))
     assert isinstance(blocks, BlockMatrix)
     assert not blocks.local[10].any()
-    assert [len(part) for part in parts_of(W, 3)] == [10, 1, 139]
+    assert [len(part) for part in parts_of(coupled_if_many(W, 3), 150)] == [10, 1, 139]
 
 
 def test_few_contacts_and_full_matrices_stay_full():
     random = np.random.default_rng(0)
     G = random.normal(size=(450, 450))
-    assert isinstance(contact_matrix(G @ G.T, 3), DenseMatrix)
+    assert isinstance(contact_matrix(G @ G.T, 3, coupled_if_many(G @ G.T, 3)), DenseMatrix)
     W, _ = chains(random, [50])
-    assert isinstance(contact_matrix(W, 3), DenseMatrix)
+    assert isinstance(contact_matrix(W, 3, coupled_if_many(W, 3)), DenseMatrix)
     assert coupled(W, 3).sum() == 50 + 2 * 49
 
 
