@@ -15,7 +15,7 @@ import h5py
 import numpy as np
 
 from ..record.recording import DAMAGE, opened
-from ..record.schema import text_of, write_text
+from ..record.schema import dataset_in, group_in, text_of, write_text
 from ..record.stored_table import damaged
 from .chunk import Rows
 from .columns import NOT_RUN, ColumnTable, join_shapes
@@ -24,6 +24,7 @@ KIND, VERSION = "carom ensemble", 1
 _FLUSH = 0.5  # s between two
 _CHUNK_BYTES = 16_384
 _ROWS_AT_ONCE = 8192
+_NUMBERS, _RANKS = np.dtype("f8"), tuple(range(1, 33))  # of columns
 
 
 @dataclass(frozen=True)
@@ -191,7 +192,7 @@ def read_store(path: Path, count: int | None = None) -> tuple[Identity, dict[str
             identity = Identity(**json.loads(text_of(file, "identity")))
             table = ColumnTable(max(count or 0, identity.count))
             parameters = {
-                name.replace("|", "/"): data[()] for name, data in file.get("parameters", {}).items()
+                name.replace("|", "/"): data[()] for name, data in _data_in(file, "parameters").items()
             }
             _read_rows(file, table)
         except DAMAGE as error:
@@ -199,18 +200,32 @@ def read_store(path: Path, count: int | None = None) -> tuple[Identity, dict[str
     return identity, parameters, table
 
 
+def _data_in(file: h5py.File, name: str) -> dict[str, h5py.Dataset]:
+    """The columns of a group of the file, by name; none where there is no such group."""
+    if name not in file:
+        return {}
+    group = group_in(file, name)
+    return {column: dataset_in(group, column, (_NUMBERS,), _RANKS) for column in group}
+
+
 def _read_rows(file: h5py.File, table: ColumnTable) -> None:
-    rows, length = (int(number) for number in file["whole_rows"][-1])
-    text = file["text"][:length].tobytes()
-    ends = np.cumsum(file["length"][:rows])
+    counts, index, seconds, lengths, texts = (
+        dataset_in(file, name, (np.dtype(dtype),), rank)
+        for name, dtype, rank in (
+            ("whole_rows", "i8", 2), ("index", "i8", 1), ("seconds", "f8", 1), ("length", "i4", 1), ("text", "u1", 1)
+        )
+    )  # fmt: skip
+    rows, length = (int(number) for number in counts[-1])
+    text = texts[:length].tobytes()
+    ends = np.cumsum(lengths[:rows])
     starts = np.concatenate([[0], ends[:-1]]) if rows else ends
     said = [json.loads(text[a:b]) for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
-    index = file["index"][:rows]
-    if len(index) != rows or (rows and not (index.min() >= 0 and index.max() < len(table))):
+    members = index[:rows]
+    if len(members) != rows or (rows and not (members.min() >= 0 and members.max() < len(table))):
         raise ValueError("index: expected as many rows as whole_rows says, of members that there are")
     table.put(
-        index, [status for status, _ in said], [message for _, message in said], file["seconds"][:rows],
-        {name: data[:rows] for name, data in file["columns"].items()},
+        members, [status for status, _ in said], [message for _, message in said], seconds[:rows],
+        {name: data[:rows] for name, data in _data_in(file, "columns").items()},
     )  # fmt: skip
 
 

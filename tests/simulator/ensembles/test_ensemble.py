@@ -10,6 +10,7 @@ import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 
@@ -194,13 +195,18 @@ def test_a_script_without_guard_is_one_sentence(tmp_path):
     assert 'if __name__ == "__main__":' in result.stderr.splitlines()[-1]
 
 
-def run_script(folder, text, **options):
+def _started(folder, script, **how):
+    """A process that runs a script in a folder, where it finds the functions of members."""
     path = folder / "script.py"
-    path.write_text(text)
+    path.write_text(script)
     environment = os.environ | {"PYTHONPATH": f"{LINKS}{os.pathsep}{HERE}"}
-    return subprocess.run(
-        [sys.executable, str(path)], cwd=folder, env=environment, capture_output=True, text=True, timeout=120
-    )  # fmt: skip
+    return subprocess.Popen([sys.executable, str(path)], cwd=folder, env=environment, **how)
+
+
+def run_script(folder, text):
+    process = _started(folder, text, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    said, complained = process.communicate(timeout=120)
+    return subprocess.CompletedProcess(process.args, process.returncode, said, complained)
 
 
 # -- one file ----------------------------------------------------------------------------------------------------
@@ -244,22 +250,25 @@ def test_a_column_that_comes_late_finds_its_place(tmp_path):
     assert_equal(found, carom.Ensemble.load(path))
 
 
+def _rows_after_a_while(folder):
+    """How many rows the file of a sweep has, when these are some or a minute has passed."""
+    deadline = time.monotonic() + 60.0
+    done = 0
+    while done < 60 and time.monotonic() < deadline:
+        time.sleep(0.1)
+        if (folder / "sweep.h5").exists():
+            done = int((carom.Ensemble.load(folder / "sweep.h5").status != "not_run").sum())
+    return done
+
+
 def test_the_client_killed_in_the_middle_resumes_with_equal_bits(tmp_path):
     script = (
         "import carom, member_functions as f\n"
         "if __name__ == '__main__':\n"
         "    carom.ensemble(f.slow_numbers, 400, workers=2, seed=9, store='sweep.h5', progress=False)\n"
     )
-    path = tmp_path / "script.py"
-    path.write_text(script)
-    environment = os.environ | {"PYTHONPATH": f"{LINKS}{os.pathsep}{HERE}"}
-    process = subprocess.Popen([sys.executable, str(path)], cwd=tmp_path, env=environment)
-    deadline = time.monotonic() + 60.0
-    done = 0
-    while done < 60 and time.monotonic() < deadline:
-        time.sleep(0.1)
-        if (tmp_path / "sweep.h5").exists():
-            done = int((carom.Ensemble.load(tmp_path / "sweep.h5").status != "not_run").sum())
+    process = _started(tmp_path, script)
+    _rows_after_a_while(tmp_path)
     process.send_signal(signal.SIGKILL)
     process.wait()
     killed = carom.Ensemble.load(tmp_path / "sweep.h5")
@@ -280,19 +289,8 @@ def test_ctrl_c_keeps_what_is_there(tmp_path):
         "    except carom.EnsembleInterrupted as stop:\n"
         "        print(stop, '|', (stop.ensemble.status != 'not_run').sum())\n"
     )
-    path = tmp_path / "script.py"
-    path.write_text(script)
-    environment = os.environ | {"PYTHONPATH": f"{LINKS}{os.pathsep}{HERE}"}
-    process = subprocess.Popen(
-        [sys.executable, str(path)], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True,
-        start_new_session=True,
-    )  # fmt: skip
-    deadline = time.monotonic() + 60.0
-    done = 0
-    while done < 60 and time.monotonic() < deadline:
-        time.sleep(0.1)
-        if (tmp_path / "sweep.h5").exists():
-            done = int((carom.Ensemble.load(tmp_path / "sweep.h5").status != "not_run").sum())
+    process = _started(tmp_path, script, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    done = _rows_after_a_while(tmp_path)
     os.killpg(process.pid, signal.SIGINT)
     said, _ = process.communicate(timeout=60)
     kept = int(said.split("|")[1])
@@ -359,3 +357,16 @@ def test_examples_in_docstrings():
         result = doctest.testmod(module)
         assert result.attempted
         assert not result.failed
+
+
+@pytest.mark.parametrize("place", ["columns/square", "parameters/x", "index"])
+def test_a_file_that_leads_elsewhere_is_refused(tmp_path, place):
+    path = tmp_path / "sweep.h5"
+    carom.ensemble(lambda member, rng: {"square": member["x"] ** 2}, {"x": [1.0, 2.0]}, workers=0, store=path)
+    with h5py.File(tmp_path / "other.h5", "w") as other:
+        other["x"] = np.array([3.0, 4.0])
+    with h5py.File(path, "r+") as file:
+        del file[place]
+        file[place] = h5py.ExternalLink("other.h5", "x")
+    with pytest.raises(carom.FileFormatError, match="a link to elsewhere"):
+        carom.Ensemble.load(path)
