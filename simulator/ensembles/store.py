@@ -212,7 +212,8 @@ def _read_rows(file: h5py.File, table: ColumnTable) -> None:
     counts, index, seconds, lengths, texts = (
         dataset_in(file, name, (np.dtype(dtype),), rank)
         for name, dtype, rank in (
-            ("whole_rows", "i8", 2), ("index", "i8", 1), ("seconds", "f8", 1), ("length", "i4", 1), ("text", "u1", 1)
+            ("whole_rows", "i8", 2), ("index", "i8", 1), ("seconds", "f8", 1), ("length", "i4", 1),
+            ("text", "u1", 1),
         )
     )  # fmt: skip
     rows, length = (int(number) for number in counts[-1])
