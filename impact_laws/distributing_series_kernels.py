@@ -10,7 +10,7 @@ shorten the steps there."""
 import numpy as np
 
 from ..compiled import kernel
-from .stronge_kernels import ORDER, falling_root, horner
+from .stronge_kernels import ORDER, falling_root, horner, length_coefficient
 from .tolerances import DISTRIBUTING_TAYLOR
 
 # columns of `contacts` (n, COLUMNS): STIFFNESS, FRICTION; RETURNED e²; RATE of -x'/v_n; BASE and ABSORBED, energy
@@ -61,13 +61,7 @@ def slip_direction(series, row, k):
         length[0] = np.sqrt(x[0] * x[0] + y[0] * y[0])
         c[0], s[0] = x[0] / length[0], y[0] / length[0]
         return
-    total = 0.0
-    for j in range(1, (k + 1) // 2):
-        total += x[j] * x[k - j] + y[j] * y[k - j] - length[j] * length[k - j]
-    if k % 2 == 0:
-        j = k // 2
-        total += 0.5 * (x[j] * x[j] + y[j] * y[j] - length[j] * length[j])
-    length[k] = (x[0] * x[k] + y[0] * y[k] + total) / length[0]
+    length[k] = length_coefficient(x, y, length, k) / length[0]
     along = across = 0.0
     for j in range(1, k + 1):
         along += length[j] * c[k - j]

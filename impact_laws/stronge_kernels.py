@@ -124,6 +124,18 @@ def centrifugal_direction(b11, b12, b22, d1, d2, mu):
     return (c * s1 - s * s2) / length, (s * s1 + c * s2) / length
 
 
+@kernel(forceinline=True)
+def length_coefficient(X, Y, P, k):
+    """Coefficient k > 0 of the length P of series X and Y, of which the lower ones are there, times P[0]."""
+    total = 0.0
+    for i in range(1, (k + 1) // 2):
+        total += X[i] * X[k - i] + Y[i] * Y[k - i] - P[i] * P[k - i]
+    if k % 2 == 0:
+        i = k // 2
+        total += 0.5 * (X[i] * X[i] + Y[i] * Y[i] - P[i] * P[i])
+    return X[0] * X[k] + Y[0] * Y[k] + total
+
+
 @kernel()
 def slip_series(x, y, b11, b12, b22, d1, d2, mu, wn, T):
     """Fill rows of T with the series of slip (x, y), its length, and dv_z/dτ, from a unit slip (x, y)."""
@@ -132,13 +144,7 @@ def slip_series(x, y, b11, b12, b22, d1, d2, mu, wn, T):
     for k in range(1, ORDER + 1):
         X[k] = (d1 * P[k - 1] - mu * (b11 * X[k - 1] + b12 * Y[k - 1])) / k
         Y[k] = (d2 * P[k - 1] - mu * (b12 * X[k - 1] + b22 * Y[k - 1])) / k
-        total = 0.0
-        for i in range(1, (k + 1) // 2):
-            total += X[i] * X[k - i] + Y[i] * Y[k - i] - P[i] * P[k - i]
-        if k % 2 == 0:
-            i = k // 2
-            total += 0.5 * (X[i] * X[i] + Y[i] * Y[i] - P[i] * P[i])
-        P[k] = x * X[k] + y * Y[k] + total
+        P[k] = length_coefficient(X, Y, P, k)
     for k in range(ORDER + 1):
         G[k] = wn * P[k] - mu * (d1 * X[k] + d2 * Y[k])
 
