@@ -18,6 +18,7 @@ from .console import (
     BAD_INPUT,
     DONE,
     ENDED_BADLY,
+    MEBIBYTE,
     BadInput,
     complain,
     finite_number,
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 _DROP_RESTITUTION = 0.4  # of dropped meshes, under laws that honour restitution
 _DROP_LAW = "anitescu-potra"
 _DROP_DURATION = 10.0  # s
-_MEBIBYTE = 1 << 20
 _SUMMARY_LOOKS = 300_000  # at pairs for the largest penetration of a summary: some seconds
 
 
@@ -293,7 +293,7 @@ def _drop(options: argparse.Namespace) -> int:
     limit = (
         {}
         if options.size_limit is None
-        else {"size_limit": int(min(options.size_limit * _MEBIBYTE, sys.maxsize))}
+        else {"size_limit": int(min(options.size_limit * MEBIBYTE, sys.maxsize))}
     )
     try:
         meshes = [

@@ -5,6 +5,7 @@ import math
 import sys
 
 DONE, ENDED_BADLY, BAD_INPUT = 0, 1, 2
+MEBIBYTE = 1 << 20
 
 
 class BadInput(Exception):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .console import (
     DONE,
     ENDED_BADLY,
+    MEBIBYTE,
     BadInput,
     complain,
     positive_number,
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 _MEMBERS = 100
 _FAILURES_SHOWN = 10
-_MEGABYTE = 2**20
 
 
 def add_sweep(command: Callable[..., argparse.ArgumentParser], commands: Any) -> None:
@@ -88,7 +88,7 @@ def _sweep(options: argparse.Namespace) -> int:
     run, members, measure = _what(options)
     if options.rerun is not None:
         return _rerun(options, run, members)
-    memory = None if options.member_memory is None else options.member_memory * _MEGABYTE
+    memory = None if options.member_memory is None else options.member_memory * MEBIBYTE
     try:
         found = ensemble(
             run, members, executor=options.scheduler, workers=options.workers, seed=options.seed,

@@ -75,6 +75,7 @@ def test_where_no_lock_can_be_had_work_goes_on(tmp_path):
     lock = KernelLock(tmp_path / "nowhere" / "kernel.lock")
     lock.acquire()
     lock.release()
+    assert not (tmp_path / "nowhere").exists()
     again = KernelLock(tmp_path / "kernel.lock")
     for _ in range(2):
         again.acquire()
