@@ -157,6 +157,10 @@ CONTACT = np.dtype(
         ("mode", WHOLE),
         ("opens", WHOLE),  # 1: it has just come to press no more; 2: and others keep it closed
         ("again", WHOLE),  # whether its pair touched before it was looked at anew
+        (
+            "reach",
+            FLOAT,
+        ),  # how far [m] it may slide past sharp features that meet where it is; 0: not known yet
         ("closing", WHOLE),  # whether it bounces no more to speak of, and is to stay closed
         ("slow", WHOLE),  # whether it slides so slowly that its friction keeps its direction
         ("kind", WHOLE),  # of its curves, see contact_rows
