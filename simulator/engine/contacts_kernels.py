@@ -165,7 +165,7 @@ def add_contact(world, i, j, pair, after, x, y, z, nx, ny, nz, gap, first, secon
     c.gap = gap
     c.feature[0], c.feature[1], c.index[0], c.index[1] = first, second, number, other
     c.radius[0], c.radius[1] = ra, rb
-    c.friction, c.restitution = surface_of(world, i, j)
+    surface_of(world, i, j, c)
     set_tangents(world, c)
     if pair >= 0:
         if after >= 0:

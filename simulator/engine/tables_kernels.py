@@ -149,7 +149,10 @@ CONTACT = np.dtype(
         ("along", FLOAT, POINT_SIDES),
         ("radius", FLOAT, SIDES),
         ("friction", FLOAT),
-        ("restitution", FLOAT),
+        ("impact_friction", FLOAT),
+        ("restitution", FLOAT),  # of slow impacts
+        ("fall", FLOAT, VECTOR),  # of restitution: exponent, 1 / speed^2, 1 / mass; see `SpeedRestitution`
+        ("felt", FLOAT),  # restitution in the impact that is being resolved
         ("velocity", FLOAT, VECTOR),  # contact velocity (normal, tangent, tangent2) [m/s]
         ("impulse", FLOAT, VECTOR),  # of the impact that is being resolved [N s]
         ("fellow", WHOLE),  # next contact of its island, -1: none
@@ -306,11 +309,8 @@ TABLES: dict[str, tuple[Any, tuple[int, ...]]] = {
     "edge_faces": (WHOLE, (2,)),
     "face_starts": (WHOLE, ()),
     "face_corners": (WHOLE, ()),
-    "materials": (
-        FLOAT,
-        (2,),
-    ),  # friction and restitution; row: material of one, times their number, plus of other
-    "pair_materials": (FLOAT, (4,)),  # lower and higher body, friction, restitution; sorted
+    "materials": (FLOAT, (6,)),  # as `surface_of`; row: material of one, times their number, plus of other
+    "pair_materials": (FLOAT, (8,)),  # lower and higher body, then the same; sorted
     "disabled": (WHOLE, (2,)),  # lower and higher body; sorted
     "planes": (WHOLE, ()),  # the bodies that are half-spaces
     "group_members": (WHOLE, ()),
