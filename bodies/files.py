@@ -1,7 +1,11 @@
 """The door through which files of others come in: what they are and how large is checked before they are read."""
 
+import hashlib
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -35,6 +39,55 @@ def file_path(field: str, value: Any) -> Path:
     return Path(value)
 
 
+def file_beside(folder: Path, name: str) -> Path:
+    """The path of a file that a file in this folder names, which is in the folder or below, also where links lead;
+    ValueError for any other, for an address, and for what is no file's name."""
+    try:
+        inside = folder.resolve()
+        path = (inside / name).resolve()
+    except (OSError, ValueError, RuntimeError):
+        raise ValueError(f"{name[:60]!r}: no file has such a name") from None
+    if ":" in name or "\\" in name or "\x00" in name or not path.is_relative_to(inside):
+        raise ValueError(f"{name[:60]!r}: only files in its own folder are read")
+    return path
+
+
+@dataclass(frozen=True)
+class MeshFolder:
+    """A folder in which the meshes that a file names are found, each of at most `size_limit` bytes."""
+
+    path: Path
+    size_limit: int
+
+    def file(self, name: Any, digest: Any) -> Path:
+        """The path of a mesh file whose content has this SHA-256, in hexadecimal; ValueError or TypeError for
+        another."""
+        for field, value in (("file", name), ("sha256", digest)):
+            if not isinstance(value, str):
+                raise TypeError(f"{field}: expected a text, got {checks.shown(value)}")
+        try:
+            path = file_beside(self.path, name)
+        except ValueError as error:
+            raise ValueError(f"file: {error}") from None
+        if path.suffix.lower() == ".gltf":
+            raise ValueError(f"file: expected all of a mesh in one file, got {name[:60]!r}: make it a .glb")
+        found = hashlib.sha256(read_bytes(path, self.size_limit, "a mesh file")).hexdigest()
+        if found != digest.lower():
+            raise ValueError(f"sha256: expected that of {name[:60]!r}, which is {found}, got {digest[:64]!r}")
+        return path
+
+
+@contextmanager
+def replaced_when_whole(target: Path) -> Iterator[Path]:
+    """A path to write to; what is there when all is done takes the place of the target, else it is removed."""
+    partial = target.with_name(target.name + ".partial")
+    try:
+        yield partial
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
 def read_bytes(path: Path, size_limit: int, what: str) -> bytes:
     """All of a regular file of at most so many bytes; FileFormatError for anything else, also a pipe, a device or
     a folder, from none of which anything is read."""
@@ -45,7 +98,7 @@ def read_bytes(path: Path, size_limit: int, what: str) -> bytes:
     except FileNotFoundError:
         raise FileFormatError(path, "no such file") from None
     except (OSError, ValueError) as error:
-        if path.is_dir():
+        if os.path.isdir(path):  # which is no error where there can be no such name
             raise FileFormatError(path, f"is a folder, not {what}") from None
         raise FileFormatError(path, f"cannot be read ({getattr(error, 'strerror', None) or error})") from None
     found = os.fstat(descriptor)

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...bodies import Scene
+from ...bodies.forces import function_name
 from ..collision.pairs import collision_pairs, overlap
 from ..engine.tables_kernels import IMPLICIT, SERIES, STILL
 from ..event import Event
 from ..integrator import Integrator
-from ..notes import function_name
 from ..state import Array, Model, State
 from .event_bits import event_hash
 from .events import EventLog, Events, kind_names
