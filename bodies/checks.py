@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from .rotation import is_unit
+
 
 def number(field: str, value: Any, *, minimum: float = -math.inf, above: float | None = None) -> float:
     """A finite real number of at least ``minimum`` (or strictly above ``above``) as float."""
@@ -53,6 +55,23 @@ def array(field: str, value: Any, shape: tuple[int | None, ...]) -> np.ndarray:
         raise ValueError(f"{field}: expected finite numbers, got NaN or infinity")
     result.setflags(write=False)
     return result
+
+
+def direction(field: str, value: Any) -> np.ndarray:
+    """A read-only unit vector (3,) along a vector other than zero; one that is unit already is kept bit for bit."""
+    vector = array(field, value, (3,))
+    largest = float(np.abs(vector).max())
+    if largest == 0.0:
+        raise ValueError(f"{field}: expected a direction, got the zero vector")
+    if is_unit(vector):
+        return vector
+    with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
+        unit = vector / np.linalg.norm(vector)
+    if not is_unit(unit):  # the square of its length was too large or too small
+        scaled = vector / largest
+        unit = scaled / np.linalg.norm(scaled)
+    unit.setflags(write=False)
+    return unit
 
 
 def flag(field: str, value: Any) -> bool:

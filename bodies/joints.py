@@ -15,7 +15,7 @@ import numpy as np
 
 from . import checks
 from .body import Body
-from .rotation import conjugate, is_unit, quaternion_product, rotation_matrices
+from .rotation import conjugate, quaternion_product, rotation_matrices
 
 
 class RowKind(IntEnum):
@@ -170,7 +170,7 @@ class RevoluteJoint(DrivenJoint):
     def _check(self) -> None:
         super()._check()
         object.__setattr__(self, "anchor", checks.array("anchor", self.anchor, (3,)))
-        object.__setattr__(self, "axis", _unit("axis", self.axis))
+        object.__setattr__(self, "axis", checks.direction("axis", self.axis))
         if self.limits is not None and max(map(abs, self.limits)) >= 2 * math.pi:
             raise ValueError(f"limits: expected angles within one turn of zero, got {self.limits}")
 
@@ -194,7 +194,7 @@ class PrismaticJoint(DrivenJoint):
 
     def _check(self) -> None:
         super()._check()
-        object.__setattr__(self, "axis", _unit("axis", self.axis))
+        object.__setattr__(self, "axis", checks.direction("axis", self.axis))
 
     def rows(self, frame: "Frame") -> list[JointRow]:
         """Two across the axis, three of the orientation."""
@@ -285,7 +285,7 @@ class UniversalJoint(Joint):
     def _check(self) -> None:
         object.__setattr__(self, "anchor", checks.array("anchor", self.anchor, (3,)))
         for name in ("axis", "base_axis"):
-            object.__setattr__(self, name, _unit(name, getattr(self, name)))
+            object.__setattr__(self, name, checks.direction(name, getattr(self, name)))
         if abs(float(self.base_axis @ self.axis)) > 1e-9:
             raise ValueError("base_axis: expected a direction at right angles to axis")
 
@@ -304,7 +304,7 @@ class PlanarJoint(Joint):
     word: ClassVar[str] = "planar"
 
     def _check(self) -> None:
-        object.__setattr__(self, "normal", _unit("normal", self.normal))
+        object.__setattr__(self, "normal", checks.direction("normal", self.normal))
 
     def rows(self, frame: "Frame") -> list[JointRow]:
         """One along the normal, two of its direction."""
@@ -413,18 +413,6 @@ def _across(axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     x = x - (x @ axis) * axis
     x /= np.linalg.norm(x)
     return x, np.cross(axis, x)
-
-
-def _unit(name: str, value: Any) -> np.ndarray:
-    vector = checks.array(name, value, (3,))
-    length = float(np.linalg.norm(vector))
-    if not length > 0.0:
-        raise ValueError(f"{name}: expected a direction, got the zero vector")
-    if is_unit(vector):
-        return vector
-    unit = vector / length
-    unit.setflags(write=False)
-    return unit
 
 
 def _limits(value: Any) -> tuple[float, float]:

@@ -11,7 +11,8 @@ Array = NDArray[np.float64]
 def is_unit(vector: Array) -> bool:
     """Whether a vector or quaternion is of unit length but for rounding: it is then kept bit for bit, so that one
     that is written and read again is the same."""
-    return bool(abs(float(vector @ vector) - 1.0) <= UNIT_ROUNDING)
+    with np.errstate(over="ignore"):
+        return bool(abs(float(vector @ vector) - 1.0) <= UNIT_ROUNDING)
 
 
 def rotation_matrices(orientation: Array) -> Array:

@@ -16,7 +16,6 @@ from .forces import Drag, ForceFunction, function_name
 from .joints import Joint, PlacedJoint, is_as_placed, placed
 from .material import Material, combine
 from .records import quoted
-from .rotation import is_unit
 from .scene_files import read_scene_file, refused, scene_text
 from .tolerances import LARGEST_MESH_FILE, LARGEST_SCENE_FILE
 
@@ -196,11 +195,7 @@ class Scene:
 
     def planar(self, normal: Any = (0.0, 1.0, 0.0)) -> None:
         """Restrict all motion to planes across ``normal``: bodies move along them and turn only around it."""
-        vector = checks.array("normal", normal, (3,))
-        length = float(np.linalg.norm(vector))
-        if not length > 0.0:
-            raise ValueError("normal: expected a direction, got the zero vector")
-        self._plane = vector if is_unit(vector) else vector / length
+        self._plane = checks.direction("normal", normal)
 
     def set_pair_material(
         self, first: Body | str | int, second: Body | str | int, material: Material

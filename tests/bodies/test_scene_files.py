@@ -1,6 +1,8 @@
 """Scene files: equal bit for bit to scenes in code, readable, and refused in one sentence where they are wrong."""
 
+import doctest
 import hashlib
+import importlib
 import json
 import math
 import os
@@ -11,7 +13,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import carom
 from carom.bodies import (
     Body,
     Box,
@@ -196,6 +197,18 @@ def test_no_field_of_a_scene_was_forgotten():
     }  # fmt: skip
     assert set(vars(Scene())) == described | NOT_COMPARED
     assert {item.name for item in fields(Drag)} == {"body", "linear", "quadratic", "rotational"}
+
+
+@pytest.mark.parametrize("size", [1e308, 1e200, 1e-200, 5e-324])
+def test_hostile_directions_have_unit_length_all_the_same(size, tmp_path):
+    """The square of their length is no number; a joint along zero was written, which could not be read."""
+    scene = arm_and_base()
+    scene.add_joint(PlanarJoint("arm", "base", normal=(0.0, size, -size)))
+    scene.add_joint(PrismaticJoint("arm", axis=(size, 0, 0)))
+    scene.planar((size, 0.0, size))
+    again(scene, tmp_path)
+    for unit in (scene.plane, scene.joints[0].joint.normal):
+        assert np.abs(unit).max() == pytest.approx(0.5**0.5, rel=1e-15)
 
 
 # -- random scenes -------------------------------------------------------------------------------------------
@@ -706,5 +719,7 @@ def test_recordings_read_no_mesh_files(tmp_path):
         Scene.from_description(meta, {})
 
 
-def test_scenes_go_through_the_face():
-    assert carom.Scene.load == Scene.load
+def test_examples_in_the_docstrings_hold():
+    result = doctest.testmod(importlib.import_module(Scene.__module__))
+    assert result.failed == 0
+    assert result.attempted > 8
