@@ -37,6 +37,10 @@ def _laid_out(value: Any, margin: int, before: int) -> str:
         parts = [f"{word}: {_laid_out(each, margin + 2, margin + len(word) + 4)}" for word, each in words]
         opening, closing = "{", "}"
     elif isinstance(value, list):
+        if not any(isinstance(each, dict | list | str) for each in value):
+            line = _word(value)  # at once, since meshes have many such rows
+            if before + len(line) <= _WIDTH:
+                return line
         parts = [_laid_out(each, margin + 2, margin + 2) for each in value]
         opening, closing = "[", "]"
     else:
@@ -66,13 +70,15 @@ def read_scene_file(path: Path, size_limit: int) -> Any:
     if not content.strip():
         raise FileFormatError(path, "is empty")
     try:
-        return json.loads(
+        found = json.loads(
             content.decode("utf-8-sig"),
             object_pairs_hook=_without_repeats,
             parse_constant=_refused_constant,
             parse_int=_whole,
             parse_float=_finite,
         )
+        _refuse_flags(found)
+        return found
     except UnicodeDecodeError:
         raise FileFormatError(path, "is no scene file: it is not text in UTF-8") from None
     except json.JSONDecodeError as error:
@@ -107,6 +113,15 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _refused_constant(word: str) -> float:
     raise ValueError(f'expected finite numbers, got {word}; a limit that there is not is "inf" or "-inf"')
+
+
+def _refuse_flags(value: Any) -> None:
+    """ValueError for true and false in a list, since numpy takes them for numbers."""
+    if isinstance(value, list) and any(each is True or each is False for each in value):
+        raise ValueError(f"expected no true or false in a list, got {str(value)[:60]}")
+    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        if isinstance(each, dict | list):
+            _refuse_flags(each)
 
 
 def _whole(digits: str) -> int | float:

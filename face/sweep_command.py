@@ -140,7 +140,7 @@ def _what(options: argparse.Namespace) -> tuple[Any, Any, Any]:
     name = options.scene
     if Path(name).suffix == ".py":
         return _of_program(options, _program(name))
-    if Path(name).suffix == ".json":
+    if Path(name).suffix.lower() == ".json":
         run = _scene_run(options, None, None)
         return run, _perturbed(options, load_scene(name)), None
     from .demos import ComputedDemo, demo_by_name

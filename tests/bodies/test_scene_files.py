@@ -590,6 +590,7 @@ REFUSED = {
     "no gravity": ({"gravity": None}, "gravity: expected numbers"),
     "a ragged vector": (ball(position=[0, [1], 2]), r"bodies\[0\]: position: expected numbers"),
     "texts for numbers": (ball(position=["0", "0", "0"]), r"position: expected numbers of shape \(3\)"),
+    "flags in a vector": (ball(position=[0, True, 2]), r"expected no true or false in a list, got \[0, True, 2\]"),
     "null in a vector": (ball(position=[0, None, 2]), "position: expected numbers"),
     "no numbers": (ball(velocity={}), "velocity: expected numbers"),
     "a large number": (ball(position=[0, 0, 10**400]), "expected finite numbers, got 1000"),
@@ -683,7 +684,7 @@ REFUSED = {
         "mass_properties: mass: expected a number greater than 0, got 0",
     ),
     "polygons of halves": (convex(polygons=[[0, 1, 1.5]]), "polygons: expected lists of whole numbers"),
-    "polygons of flags": (convex(polygons=[[True, False, 2]]), "polygons: expected lists of whole numbers"),
+    "polygons of flags": (convex(polygons=[[True, False, 2]]), "expected no true or false in a list"),
     "polygons that are open": (convex(polygons=KEPT.triangles[1:].tolist()), "hull: its faces do not close"),
     "polygons of large numbers": (convex(polygons=[[0, 1, 9223372036854775808]]), "shapes 'part': "),
     "a hull that is flat": (
