@@ -17,7 +17,7 @@ from .joints import (
     Spring,
     UniversalJoint,
 )
-from .material import Material
+from .material import Material, SpeedRestitution
 from .mesh_files import load_mesh
 from .scene import Scene
 from .shapes import (
@@ -58,6 +58,7 @@ __all__ = [
     "RevoluteJoint",
     "Scene",
     "Shape",
+    "SpeedRestitution",
     "Sphere",
     "SphericalJoint",
     "Spring",

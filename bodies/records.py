@@ -16,10 +16,12 @@ import numpy as np
 
 from . import checks
 from .joints import Drive, Spring
-from .material import Material
+from .material import Material, SpeedRestitution
 
 _RECORDS: dict[str, type] = {"material": Material, "spring": Spring, "drive": Drive}
 """Fields of other records that are records themselves."""
+_MAYBE_RECORDS: dict[str, type] = {"restitution": SpeedRestitution}
+"""Fields that are records or numbers."""
 _UNBOUNDED = ("limits", "limit")
 """Fields that can be infinite, which JSON has no number for: they hold the text "inf" or "-inf" then."""
 _INFINITE = {"inf": math.inf, "-inf": -math.inf}
@@ -56,7 +58,8 @@ def plain(value: Any) -> Any:
         case tuple() | list():
             return [plain(each) for each in value]
     if is_dataclass(value) and not isinstance(value, type):
-        return {item.name: plain(getattr(value, item.name)) for item in fields(value)}
+        whole = {item.name: plain(getattr(value, item.name)) for item in fields(value)}
+        return {name: each for name, each in whole.items() if each is not None}
     raise TypeError(f"expected plain data, got {type(value).__name__}")
 
 
@@ -103,9 +106,11 @@ def made(kind: type, entry: Any) -> Any:
 
 def _value(name: str, value: Any) -> Any:
     """The value of a field, from plain data."""
-    if name in _RECORDS and value is not None:
+    record = _MAYBE_RECORDS.get(name) if isinstance(value, dict) else None
+    record = _RECORDS.get(name, record)
+    if record is not None and value is not None:
         with at(name):
-            return made(_RECORDS[name], value)
+            return made(record, value)
     if name in _UNBOUNDED:
         if isinstance(value, list):
             return tuple(_value(name, each) for each in value)

@@ -34,6 +34,7 @@ _ROOM_OF_NAME = {
             "PrismaticJoint",
             "RevoluteJoint",
             "Scene",
+            "SpeedRestitution",
             "Sphere",
             "SphericalJoint",
             "Spring",

@@ -493,7 +493,7 @@ def _info(options: argparse.Namespace) -> int:
                 type(body.shape).__name__,
                 "fixed" if body.fixed else f"{body.mass:.6g}",
                 f"{body.material.friction:g}",
-                f"{body.material.restitution:g}",
+                f"{body.material.slow_restitution:g}",
             ]
             for body in bodies
         ],

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiled import Part
-from .collision.held_features import held_features
+from .collision.held_features import held_features, kept, slides_past
 from .collision.mesh_room import mesh_room
 from .collision.pairs import contact_patch, overlap, pair_gap, pair_impact, pair_size
 from .engine.contacts_kernels import add_contacts
@@ -22,8 +22,9 @@ from .engine.pairs_kernels import inside_row, pair_row
 from .engine.shapes_kernels import copy_piece
 from .engine.tables_kernels import OPEN
 from .event import ContactPatch
-from .kernels import TERMS
+from .kernels import TERMS, rotation_matrix
 from .state import Array, Model, State
+from .tolerances import LEAST_REACH
 from .world import World
 
 if TYPE_CHECKING:
@@ -84,16 +85,41 @@ class Touched:
     def __init__(self, model: Model, patch: ContactPatch, states: Array):
         self._model, self._patch, self._states = model, patch, states
         self._held: dict[bytes, NDArray[np.int64] | None] = {}
+        self._starts: dict[bytes, tuple[Array, Array] | None] = {}
 
     def held(self, feature: NDArray[np.int64], index: NDArray[np.int64]) -> NDArray[np.int64] | None:
         """Pairs of features that lasting contacts (k, 2) hold, see `held_features`."""
         key = feature.tobytes() + index.tobytes()
         if key not in self._held:
-            own = np.concatenate([self._patch.feature, self._patch.feature_index], axis=1)
-            sought = np.concatenate([feature, index], axis=1)
-            lasting = (own[:, None] == sought[None]).all(axis=2).any(axis=1)
-            self._held[key] = held_features(self._model, self._patch.chosen(lasting), self._states)
+            chosen = kept(self._model, self._patch, self._are(feature, index))
+            self._held[key] = held_features(self._model, self._patch.chosen(chosen), self._states)
         return self._held[key]
+
+    def start(self, contact: Any, lasting: NDArray[Any], side: int) -> Array | None:
+        """Where a contact was found, in the axes of one of its sides; None where it slides past nothing that is
+        held with it. Rows of the table of contacts."""
+        feature, index = contact["feature"][None], contact["index"][None]
+        key = feature.tobytes() + index.tobytes() + lasting["feature"].tobytes() + lasting["index"].tobytes()
+        if key not in self._starts:
+            which = int(np.flatnonzero(self._are(feature, index))[0])
+            last = self._are(lasting["feature"], lasting["index"])
+            self._starts[key] = None
+            if slides_past(self._model, self._patch, last, which, self._states):
+                first, second = (
+                    (self._patch.point[which] - self._states[body, :3])
+                    @ rotation_matrix(self._states[body, 3:7])
+                    for body in self._patch.bodies[which].tolist()
+                )
+                self._starts[key] = first, second
+        starts = self._starts[key]
+        return None if starts is None else starts[side]
+
+    def _are(self, feature: NDArray[np.int64], index: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which contacts of the patch are among these (k, 2)."""
+        own = np.concatenate([self._patch.feature, self._patch.feature_index], axis=1)
+        sought = np.concatenate([feature, index], axis=1)
+        found: NDArray[np.bool_] = (own[:, None] == sought[None]).all(axis=2).any(axis=1)
+        return found
 
 
 def search_meshes(world: World, i: int, j: int) -> int:
@@ -155,19 +181,28 @@ def gap_of_meshes(world: World, i: int, j: int) -> int:
 
 
 def room_on_mesh(world: World, c: int, side: int) -> int:
-    """Let ``header.room`` be what contact c of the island that is open has left on the mesh of one of its sides."""
+    """Let ``header.room`` be what contact c of the island that is open has left on the mesh of one of its sides, or
+    until what it slides past is to be looked at anew."""
     contact = world.contacts[world.table("local_contacts", c + 1)[c]]
-    body = int(contact["second" if side else "first"])
-    size = pair_size(world.model, (int(contact["first"]), int(contact["second"])))
-    world.header["room"] = mesh_room(
-        world.model.surface(body),
-        int(contact["feature"][side]),
-        int(contact["index"][side]),
-        np.array(world.header["asked_place"]),
+    pair = int(contact["first"]), int(contact["second"])
+    feature, index = contact["feature"].tolist(), contact["index"].tolist()
+    size = pair_size(world.model, pair)
+    place = np.array(world.header["asked_place"])
+    rounded = bool(contact["radius"].sum() > 0.0)
+    room = mesh_room(
+        world.model.surface(pair[side]),
+        feature[side],
+        index[side],
+        place,
         np.array(world.header["asked_normal"]),
-        bool(contact["radius"].sum() > 0.0),
+        rounded,
         size,
     )
+    start = None if rounded else world.touched[pair].start(contact, _lasting(world, *pair), side)
+    contact["reach"] = 0.0 if start is None else max(float(contact["reach"]), LEAST_REACH * size)
+    if start is not None:
+        room = min(room, float(contact["reach"]) - float(np.linalg.norm(place - start)))
+    world.header["room"] = room
     return 0
 
 

@@ -22,8 +22,8 @@ def ignored_properties(model: Model, law: ImpactLaw) -> list[str]:
     ignored = [
         word
         for word, honoured, values in (
-            ("friction", law.honours_friction, [m.friction for m in materials]),
-            ("restitution", law.honours_restitution, [m.restitution for m in materials]),
+            ("friction", law.honours_friction, [m.friction_of_impacts for m in materials]),
+            ("restitution", law.honours_restitution, [m.slow_restitution for m in materials]),
         )
         if not honoured and any(values)
     ]
@@ -36,10 +36,10 @@ def lost_restitution(scene: Scene) -> list[str]:
     The geometric mean leaves nothing of the other's then, and zero is what a `Material` has by default.
     """
     for i, j in _half_elastic_pairs(scene):
-        bouncy, dead = scene.bodies[i], scene.bodies[j]
+        lost, whose = scene.bodies[i].material.slow_restitution, scene.bodies[i].name
         return [
-            f"the restitution {bouncy.material.restitution:g} of {bouncy.name!r} has no effect on {dead.name!r}, "
-            "whose own is 0: two surfaces combine by the geometric mean, so give both one, or the pair a material"
+            f"the restitution {lost:g} of {whose!r} has no effect on {scene.bodies[j].name!r}, whose own is 0: "
+            "two surfaces combine by the geometric mean, so give both one, or the pair a material"
         ]
     return []
 
@@ -50,7 +50,12 @@ def _half_elastic_pairs(scene: Scene) -> Iterator[tuple[int, int]]:
     kinds: dict[tuple[bool, bool, int, int], list[int]] = {}
     for k, body in enumerate(scene.bodies):
         if not body.sensor:
-            key = (body.material.restitution > 0.0, body.fixed, body.collision_group, body.collision_mask)
+            key = (
+                body.material.slow_restitution > 0.0,
+                body.fixed,
+                body.collision_group,
+                body.collision_mask,
+            )
             kinds.setdefault(key, []).append(k)
     apart = {pair for pair, _ in scene.materials_of_pairs} | set(scene.disabled_pairs)
     for one, other in itertools.product(kinds, kinds):

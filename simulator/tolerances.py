@@ -45,6 +45,10 @@ HELD_PLACE = 1e-6
 """[m per m of size] Touching features this close to a lasting contact are held with it: where round edges come to
 their ends, the ends touch too. Larger: contacts beside it count as one. Smaller: they are taken for impacts."""
 
+LEAST_REACH = 4e-8
+"""[m per m of size] How far a contact slides past sharp features that meet at its place before these are looked at
+anew. Smaller than a few SAME_PLACE: they still count as one. Larger: what parts from it closes unseen."""
+
 SAME_NORMAL = 1e-6
 """[length of the difference] Normals this close at one place are one contact."""
 

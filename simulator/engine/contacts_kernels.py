@@ -47,7 +47,7 @@ def new_contact(world):
     c.pair = c.next = c.behind = -1
     c.mode = OPEN
     c.closing = c.slow = c.again = c.opens = 0
-    c.gap, c.level = 0.0, np.nan
+    c.gap, c.level, c.reach = 0.0, np.nan, 0.0
     for i in range(3):
         c.force[i] = c.impulse[i] = c.velocity[i] = 0.0
     for side in range(2):
@@ -165,7 +165,7 @@ def add_contact(world, i, j, pair, after, x, y, z, nx, ny, nz, gap, first, secon
     c.gap = gap
     c.feature[0], c.feature[1], c.index[0], c.index[1] = first, second, number, other
     c.radius[0], c.radius[1] = ra, rb
-    c.friction, c.restitution = surface_of(world, i, j)
+    surface_of(world, i, j, c)
     set_tangents(world, c)
     if pair >= 0:
         if after >= 0:
@@ -197,8 +197,8 @@ def add_contacts(world, i, j, pair, point, normal, gap, feature, index, along, r
 
 @kernel()
 def carry_over(world, pair, before):
-    """Let new contacts of a pair take modes and forces of those that it had (a chain of rows), which are
-    dropped."""
+    """Let new contacts of a pair take modes and forces of those that it had (a chain of rows), which are dropped,
+    and twice their reach: what they slide past parts from them in proportion."""
     table = contacts(world)
     row = pairs(world)[pair].contact
     while row >= 0:
@@ -211,7 +211,7 @@ def carry_over(world, pair, before):
                 o.feature[0] == c.feature[0] and o.feature[1] == c.feature[1]
                 and o.index[0] == c.index[0] and o.index[1] == c.index[1]
             ):  # fmt: skip
-                c.mode = o.mode
+                c.mode, c.reach = o.mode, 2.0 * o.reach
                 if o.mode != OPEN:
                     c.level = o.level
                 for i in range(3):

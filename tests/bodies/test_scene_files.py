@@ -33,6 +33,7 @@ from carom.bodies import (
     PrismaticJoint,
     RevoluteJoint,
     Scene,
+    SpeedRestitution,
     Sphere,
     SphericalJoint,
     Spring,
@@ -125,7 +126,8 @@ def test_every_shape_comes_back_bit_for_bit(name, tmp_path):
             sensor=True,
         )
     )
-    scene.add(Body(SHAPES[name], fixed=True))
+    falls = Material(0.1, SpeedRestitution(1 / 3, speed=1 / 7, exponent=0.1, mass=0.2), impact_friction=1 / 9)
+    scene.add(Body(SHAPES[name], fixed=True, material=falls))
     scene.add(Body(SHAPES[name], mass=1.0, inertia=[[1, 0.1, 0], [0.1, 1, 0], [0, 0, 1 / 3]]))
     scene.add(Body(SHAPES[name], density=2.0, fixed=True, position=(5, 5, 5)))
     again(scene, tmp_path)
@@ -226,7 +228,10 @@ SHAPE = st.one_of(
     st.tuples(SIZE, SIZE, SIZE).map(Ellipsoid),
     st.sampled_from((SHAPES["convex mesh"], SHAPES["mesh"], SHAPES["open mesh"])),
 )
-MATERIAL = st.builds(Material, st.floats(0, 1e3), st.floats(0, 1))
+RESTITUTION = st.floats(0, 1) | st.builds(
+    SpeedRestitution, st.floats(0, 1), speed=SIZE, exponent=st.floats(0, 1), mass=st.none() | SIZE
+)
+MATERIAL = st.builds(Material, st.floats(0, 1e3), RESTITUTION, st.none() | st.floats(0, 1e3))
 BODY = {
     "shape": SHAPE, "density": st.floats(1e-3, 1e5), "position": VECTOR, "orientation": TURN, "velocity": VECTOR,
     "angular_velocity": VECTOR, "material": MATERIAL, "sensor": st.booleans(),
@@ -618,6 +623,14 @@ REFUSED = {
     ),
     "material of a number": (ball(material=0.5), "material: expected names and values, got 0.5"),
     "restitution": (ball(material={"restitution": 2}), "material: restitution: expected a number between 0 and 1"),
+    "restitution without speed": (
+        ball(material={"restitution": {"restitution": 0.5}}),
+        "material: restitution: speed: expected it, got nothing",
+    ),
+    "restitution of a joint": (
+        hinge(restitution={"restitution": 0.5, "speed": 1}),
+        "restitution: expected a number, got SpeedRestitution",
+    ),
     "infinite friction": (ball(material={"friction": "inf"}), "material: friction: expected a number, got 'inf'"),
     "a mass of another density": (
         ball(mass=1.0),

@@ -47,6 +47,12 @@ def test_it_is_said_of_the_body_that_has_none_whichever_that_is():
     assert said.startswith("the restitution 0.8 of 'floor' has no effect on 'ball', whose own is 0")
 
 
+def test_restitution_that_falls_with_speed_is_lost_too():
+    falls = carom.Material(restitution=carom.SpeedRestitution(0.8, speed=0.5))
+    assert remarks(ball_on(ball=falls)) == [LOST]
+    assert remarks(ball_on(ball=falls, floor=falls)) == []
+
+
 def test_nothing_is_said_where_nothing_is_lost():
     assert remarks(ball_on(floor=BOUNCY)) == []
     assert remarks(ball_on(ball=DEAD)) == []
