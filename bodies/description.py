@@ -13,7 +13,6 @@ import numpy as np
 
 from . import checks
 from .body import Body
-from .files import MeshFolder
 from .forces import Drag
 from .joints import (
     DistanceJoint,
@@ -29,6 +28,7 @@ from .joints import (
     UniversalJoint,
 )
 from .material import Material
+from .mesh_files import MeshFolder
 from .records import at, each_of, kind_in, made, named, plain, quoted, written
 from .shapes import (
     Box,

@@ -1,11 +1,9 @@
 """The door through which files of others come in: what they are and how large is checked before they are read."""
 
-import hashlib
 import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -50,31 +48,6 @@ def file_beside(folder: Path, name: str) -> Path:
     if ":" in name or "\\" in name or "\x00" in name or not path.is_relative_to(inside):
         raise ValueError(f"{name[:60]!r}: only files in its own folder are read")
     return path
-
-
-@dataclass(frozen=True)
-class MeshFolder:
-    """A folder in which the meshes that a file names are found, each of at most `size_limit` bytes."""
-
-    path: Path
-    size_limit: int
-
-    def file(self, name: Any, digest: Any) -> Path:
-        """The path of a mesh file whose content has this SHA-256, in hexadecimal; ValueError or TypeError for
-        another."""
-        for field, value in (("file", name), ("sha256", digest)):
-            if not isinstance(value, str):
-                raise TypeError(f"{field}: expected a text, got {checks.shown(value)}")
-        try:
-            path = file_beside(self.path, name)
-        except ValueError as error:
-            raise ValueError(f"file: {error}") from None
-        if path.suffix.lower() == ".gltf":
-            raise ValueError(f"file: expected all of a mesh in one file, got {name[:60]!r}: make it a .glb")
-        found = hashlib.sha256(read_bytes(path, self.size_limit, "a mesh file")).hexdigest()
-        if found != digest.lower():
-            raise ValueError(f"sha256: expected that of {name[:60]!r}, which is {found}, got {digest[:64]!r}")
-        return path
 
 
 @contextmanager

@@ -44,6 +44,21 @@ def gltf_triangles(path: Path, content: bytes, size_limit: int) -> tuple[np.ndar
         raise FileFormatError(path, f"is not a valid {ending} file ({error})") from None
 
 
+def is_whole(content: bytes) -> bool:
+    """Whether no buffer of a glTF or GLB file lies in another file; also of what is no such file."""
+    try:
+        document, _ = _chunks(content)
+    except _Malformed:
+        return True
+    buffers = document.get("buffers")
+    named = (
+        [entry.get("uri") for entry in buffers if isinstance(entry, dict)]
+        if isinstance(buffers, list)
+        else []
+    )
+    return all(uri is None or (isinstance(uri, str) and uri.startswith("data:")) for uri in named)
+
+
 def _chunks(content: bytes) -> tuple[dict[str, Any], bytes | None]:
     """The document and the binary chunk of a file, which may be plain JSON."""
     text, binary = content, None

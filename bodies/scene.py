@@ -11,10 +11,11 @@ import numpy as np
 from . import checks
 from .body import Body
 from .description import WORDS, Arrays, checked_head, describe, read_into
-from .files import MeshFolder, file_path, replaced_when_whole
+from .files import file_path, replaced_when_whole
 from .forces import Drag, ForceFunction, function_name
 from .joints import Joint, PlacedJoint, is_as_placed, placed
 from .material import Material, combine
+from .mesh_files import MeshFolder
 from .records import quoted
 from .scene_files import read_scene_file, refused, scene_text
 from .tolerances import LARGEST_MESH_FILE, LARGEST_SCENE_FILE

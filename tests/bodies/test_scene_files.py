@@ -10,6 +10,7 @@ from dataclasses import fields
 
 import numpy as np
 import pytest
+import trimesh
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -426,7 +427,8 @@ def test_meshes_from_files_are_those_of_the_code(tmp_path, part):
         ({"file": "part\x00.obj"}, "no file has such a name|only files in its own folder"),
         ({"file": "x" * 5000}, "no file has such a name|cannot be read|no such file"),
         ({"file": "pipe.obj"}, "is not a regular file"),
-        ({"file": "part.gltf"}, "expected all of a mesh in one file, got 'part.gltf': make it a .glb"),
+        ({"file": "part.gltf"}, "expected all of a mesh in one file, got 'part.gltf', which names others"),
+        ({"file": "part.glb"}, "expected all of a mesh in one file, got 'part.glb', which names others"),
         ({"file": "broken.obj", "sha256": hashlib.sha256(b"words").hexdigest()}, "broken.obj: .*OBJ"),
         ({"file": "part.txt", "sha256": hashlib.sha256(b"words").hexdigest()}, "unknown ending '.txt'"),
         ({"vertices": [[0, 0, 0]]}, "expected no other fields than file, sha256"),
@@ -440,10 +442,21 @@ def test_mesh_files_that_are_not_what_they_were_are_refused(changes, words, tmp_
     (tmp_path / "link.obj").symlink_to(outside)
     (tmp_path / "broken.obj").write_text("words")
     (tmp_path / "part.txt").write_text("words")
+    document = b'{"asset": {"version": "2.0"}, "buffers": [{"uri": "part.bin", "byteLength": 8}]} '
+    (tmp_path / "part.gltf").write_bytes(document)
+    head = [b"glTF", *(number.to_bytes(4, "little") for number in (2, 20 + len(document), len(document)))]
+    (tmp_path / "part.glb").write_bytes(b"".join([*head, b"JSON", document]))
     os.mkfifo(tmp_path / "pipe.obj")
     entry = {"kind": "mesh", "file": "parts/part.obj", "sha256": digest} | changes
     refused(with_shape(tmp_path, entry), words)
     assert refused(with_shape(tmp_path, entry), words).count(str(tmp_path / "scene.json")) == 1
+
+
+def test_a_glb_is_a_mesh_in_one_file(tmp_path):
+    trimesh.Trimesh(*TETRAHEDRON).export(tmp_path / "part.glb")
+    digest = hashlib.sha256((tmp_path / "part.glb").read_bytes()).hexdigest()
+    scene = Scene.load(with_shape(tmp_path, {"kind": "mesh", "file": "part.glb", "sha256": digest}))
+    assert scene.bodies[0].shape == Mesh(tmp_path / "part.glb")
 
 
 def test_a_mesh_file_that_changed_is_refused(tmp_path, part):
