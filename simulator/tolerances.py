@@ -257,3 +257,12 @@ STOPPED_SLIP = 1e-8
 
 FORCE_FLOOR = 1e-3
 """[weight of the lightest body] least force with which those of contacts are compared."""
+
+SLIDES = 1e-7
+"""[of the speed of what touches, or of a fall by its size] Slip above which a contact pushes against it when forces
+are found from motion. Smaller: rounding of what sticks has a direction. Larger: slow slip may push anywhere in its
+cone."""
+
+FORCE_RANK = 1e-9
+"""[of the largest singular value] Forces found from motion are not unique where they change motion by less.
+Smaller: rounding decides between feet of a table. Larger: forces far from bodies' centres count as undecided."""

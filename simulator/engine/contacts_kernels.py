@@ -12,7 +12,7 @@ from ...compiled import kernel
 from ..kernels import cross, dot, matrix2x3, matrix3x3, rotation_matrix_into, turned, vector2, wholes2, zeros
 from ..tolerances import CONTACT_GAP
 from .curves_kernels import CIRCLE, CIRCLES, ELLIPSOID_CURVE, FACE_CURVE, LINE, POINT_CURVE
-from .pairs_kernels import BALLS, HULLS, ON_PLANE, ROUNDS, kind_of, size_of, surface_of
+from .pairs_kernels import BALLS, HULLS, ON_PLANE, ROUNDS, inside_row, kind_of, size_of, surface_of
 from .shapes_kernels import shape_of
 from .tables_kernels import (
     GEOMETRY,
@@ -104,6 +104,22 @@ def is_stepped(world, body):
     """Whether a body moves, or goes on, by implicit steps."""
     m = motions(world)[body]
     return bodies(world)[body].movable and (m.implicit > 0 or m.kind == IMPLICIT)
+
+
+@kernel()
+def lasting_of(world, i, j, rows):
+    """Fill rows (n,) with those of the contacts that hold two bodies together, as many as there is room for; how
+    many there are."""
+    pair = inside_row(world, i, j)
+    row, count = pairs(world)[pair].contact if pair >= 0 else -1, 0
+    while row >= 0:
+        c = contacts(world)[row]
+        if c.mode != OPEN:
+            if count < rows.size:
+                rows[count] = row
+            count += 1
+        row = c.next
+    return count
 
 
 @kernel()

@@ -465,7 +465,8 @@ HEADER = np.dtype(
         ("joined_members", WHOLE),
         ("asked_state", WHOLE),  # address of the states that places and forces are asked about
         ("asked_time", FLOAT),
-        ("asked_place", FLOAT, VECTOR),  # on a mesh, in its axes
+        ("asked_contact", WHOLE),  # row of a contact on a mesh
+        ("asked_place", FLOAT, VECTOR),  # in the mesh's axes
         ("asked_normal", FLOAT, VECTOR),
         ("room", FLOAT),  # answer: see `features_kernels`
         ("room_within", WHOLE),  # whether it is asked for within an implicit step
