@@ -83,23 +83,6 @@ class Material:
         e = self.restitution
         return e.restitution if isinstance(e, SpeedRestitution) else e
 
-    def described(self) -> dict[str, object]:
-        """Fields as numbers and dictionaries, of which `from_description` makes an equal material."""
-        told: dict[str, object] = {"friction": self.friction, "restitution": self.restitution}
-        if isinstance(self.restitution, SpeedRestitution):
-            told["restitution"] = dict(vars(self.restitution))
-        if self.impact_friction is not None:
-            told["impact_friction"] = self.impact_friction
-        return told
-
-    @classmethod
-    def from_description(cls, told: dict[str, object]) -> "Material":
-        """The material that `described` tells."""
-        fields = dict(told)
-        if isinstance(fields.get("restitution"), dict):
-            fields["restitution"] = SpeedRestitution(**fields["restitution"])  # type: ignore[arg-type]
-        return cls(**fields)  # type: ignore[arg-type]
-
 
 def combine(first: Material, second: Material) -> Material:
     """The material of a pair: geometric means; equal values are kept exactly.

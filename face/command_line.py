@@ -24,6 +24,7 @@ from .console import (
     BadInput,
     complain,
     finite_number,
+    load_scene,
     pixels,
     positive_number,
     positive_whole,
@@ -93,6 +94,8 @@ examples:
   carom drop part.stl --seed 3     drop a mesh of yours: STL, OBJ, PLY, OFF, GLB or GLTF
   carom demo                       list the built-in scenes
   carom demo rocking-block         run one of them
+  carom run slide.json --law stronge-coulomb --duration 3
+                                   run a scene of yours
   carom view drop.h5               replay a recording
   carom render drop.h5 --out a.mp4 make a video of it, or .png, .gif, .glb, .html
   carom sweep program.py           run a program of yours a hundred times, on all cores
@@ -166,6 +169,38 @@ move by steps of their own: they print tables, take no law or duration, and may 
     )
     demo.add_argument("name", nargs="?", metavar="NAME", help="the scene; without it, the scenes are listed")
     _add_run_arguments(demo, "default the scene's", "default the scene's", "default NAME.h5")
+
+    run = _command(
+        commands,
+        "run",
+        _run,
+        "run a scene file",
+        """\
+Run a scene that is a file, as scene.save("slide.json") writes it or a person does: docs/scene_files.md says what it
+may hold. Nothing in it is executed. The run is recorded, then replayed in a window or, without a display, drawn as
+six moments in one picture.""",
+        """\
+examples:
+  carom run slide.json --law stronge-coulomb --duration 3
+  carom run slide.json --law set-valued-routh --duration 3 --seed 7 --out seven.h5 --no-view""",
+    )
+    run.add_argument("scene", metavar="SCENE", help="a scene file, such as slide.json")
+    _add_run_arguments(run, "needed", "needed", "default that of SCENE, ending in .h5", required=True)
+    run.add_argument(
+        "--event-limit",
+        type=positive_whole,
+        metavar="N",
+        help="events after which it stops; default a million",
+    )
+    run.add_argument(
+        "--part-overlaps", action="store_true", help="move bodies apart that overlap at the start"
+    )
+    run.add_argument(
+        "--size-limit",
+        type=positive_number,
+        metavar="MIB",
+        help="mebibytes that the file and each mesh file may have; default 64 and 256",
+    )
 
     view = _command(
         commands,
@@ -281,10 +316,18 @@ def _command(
     return parser
 
 
-def _add_run_arguments(parser: argparse.ArgumentParser, law: str, duration: str, out: str) -> None:
-    parser.add_argument("--law", metavar="NAME", help=f"impact law, such as sequential-reflection; {law}")
+def _add_run_arguments(
+    parser: argparse.ArgumentParser, law: str, duration: str, out: str, required: bool = False
+) -> None:
     parser.add_argument(
-        "--duration", type=positive_number, metavar="S", help=f"simulated time [s]; {duration}"
+        "--law", required=required, metavar="NAME", help=f"impact law, such as sequential-reflection; {law}"
+    )
+    parser.add_argument(
+        "--duration",
+        required=required,
+        type=positive_number,
+        metavar="S",
+        help=f"simulated time [s]; {duration}",
     )
     parser.add_argument(
         "--seed", type=seed_number, default=0, metavar="N", help="of everything random; default 0"
@@ -302,14 +345,9 @@ def _drop(options: argparse.Namespace) -> int:
     from .bodies import FileFormatError
     from .demos import drop_scene, load_dropped_mesh, shipped_mesh
 
-    limit = (
-        {}
-        if options.size_limit is None
-        else {"size_limit": int(min(options.size_limit * MEBIBYTE, sys.maxsize))}
-    )
     try:
         meshes = [
-            load_dropped_mesh(file, options.scale, options.mass_from, **limit)
+            load_dropped_mesh(file, options.scale, options.mass_from, **_size_limit(options))
             for file in options.files or [shipped_mesh()]
         ]
     except FileFormatError as error:
@@ -329,6 +367,25 @@ def _drop(options: argparse.Namespace) -> int:
     except ValueError as error:  # a scale so extreme that a mass cannot be told from zero or infinity
         raise BadInput(f"the meshes cannot be dropped at this scale: {error}") from None
     trajectory = _simulate(scene, law, options.seed, out, options.duration or _DROP_DURATION)
+    _show(trajectory, out, options.no_view)
+    return _exit_status(trajectory)
+
+
+def _run(options: argparse.Namespace) -> int:
+    scene = load_scene(options.scene, **_size_limit(options))
+    out = _writable(options.out or f"{Path(options.scene).stem}.h5", ".h5")
+    if out.resolve() == Path(options.scene).resolve():
+        raise BadInput(f"--out {out}: expected another file than the scene's")
+    law = _law(options.law)
+    if options.part_overlaps:
+        try:
+            moved = scene.resolve_overlaps()
+        except (TypeError, ValueError) as error:
+            raise BadInput(f"--part-overlaps: {error}") from None
+        for each in moved:
+            say(f"{each.name} was moved by {each.displacement.tolist()} m.")
+    limit = {} if options.event_limit is None else {"event_limit": options.event_limit}
+    trajectory = _simulate(scene, law, options.seed, out, options.duration, **limit)
     _show(trajectory, out, options.no_view)
     return _exit_status(trajectory)
 
@@ -465,6 +522,7 @@ def _info(options: argparse.Namespace) -> int:
             *_summary(trajectory),
         ],
     )
+    _say_remarks(trajectory)
     return DONE
 
 
@@ -496,6 +554,13 @@ def _law(name: str) -> "ImpactLaw":
         return law_by_name(name)
     except ValueError as error:
         raise BadInput(str(error)) from None
+
+
+def _size_limit(options: argparse.Namespace) -> dict[str, int]:
+    """The limit of files' sizes that was given, if one was, in bytes."""
+    if options.size_limit is None:
+        return {}
+    return {"size_limit": int(min(options.size_limit * MEBIBYTE, sys.maxsize))}
 
 
 def _writable(text: str, default_ending: str = "") -> Path:
@@ -536,14 +601,16 @@ def _load(run: str) -> "Trajectory":
         raise BadInput(str(error)) from None
 
 
-def _simulate(scene: "Scene", law: "ImpactLaw", seed: int, out: Path, duration: float) -> "Trajectory":
+def _simulate(
+    scene: "Scene", law: "ImpactLaw", seed: int, out: Path, duration: float, **limits: Any
+) -> "Trajectory":
     """Run and record, then say how it went."""
     from .simulator import Simulator
 
     known = out.exists()
     start = clock.perf_counter()
     try:
-        simulator = Simulator(scene, law, seed=seed, record=out)
+        simulator = Simulator(scene, law, seed=seed, record=out, **limits)
     except (TypeError, ValueError, OSError) as error:
         if not known:
             out.unlink(missing_ok=True)
@@ -555,10 +622,14 @@ def _simulate(scene: "Scene", law: "ImpactLaw", seed: int, out: Path, duration: 
         raise
     elapsed = clock.perf_counter() - start
     say_table(["run", f"{law.name}, seed {seed}"], [*_summary(trajectory), ["wall time", f"{elapsed:.2f} s"]])
-    for remark in trajectory.remarks:
-        say(remark)
+    _say_remarks(trajectory)
     say(f"Recording: {out}")
     return trajectory
+
+
+def _say_remarks(trajectory: "Trajectory") -> None:
+    for remark in trajectory.remarks:
+        say(remark)
 
 
 def _summary(trajectory: "Trajectory") -> list[list[str]]:

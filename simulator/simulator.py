@@ -29,7 +29,8 @@ from .notes import STATE_SET, drive_note
 from .python_parts import ForceFunctionError
 from .record.law_description import law_description
 from .record.trajectory import RunStatus, Trajectory
-from .start_checks import ignored_properties, refuse_loose_joints, refuse_overlap
+from .remarks import remarks_on
+from .start_checks import refuse_loose_joints, refuse_overlap
 from .state import Array, Model, State
 from .user_events import EventFunction, EventFunctionError, UserEvents, user_event
 from .world import World, set_force_laws
@@ -101,7 +102,7 @@ class Simulator:
         refuse_unknown_distances(self.model)
         self._world = self._begun(self.model.initial_states(), 0.0, "at the start")
         self.trajectory.log.take(self._world)
-        self.trajectory.remarks += ignored_properties(self.model, law)
+        self.trajectory.remarks += remarks_on(self.model, law)
         if record is not None:
             from .record.recording import Recorder
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from ...bodies.files import file_path
+from ...bodies.files import file_path, replaced_when_whole
 from ..branches import BranchedRun, BranchNode
 from ..state import Model
 from .log import LOG_TABLES
@@ -21,19 +21,15 @@ _KIND = "carom branched run"
 def save(run: BranchedRun, path: "str | os.PathLike") -> Path:
     """Write a tree; the file appears under its name only when it is complete."""
     target = file_path("path", path)
-    partial = target.with_name(target.name + ".partial")
     if target.is_dir():
         raise IsADirectoryError(f"branched run {target}: expected a file name, got a folder")
-    try:
+    with replaced_when_whole(target) as partial:
         try:
             file = h5py.File(partial, "w", libver="latest", locking=False)
         except OSError as error:
             raise OSError(f"branched run {target}: cannot be written ({error.strerror or error})") from error
         with file:
             _write(run, file)
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
     return target
 
 

@@ -16,7 +16,7 @@ import h5py
 import numpy as np
 
 from ...bodies import FileFormatError, Scene
-from ...bodies.files import file_path
+from ...bodies.files import file_path, replaced_when_whole
 from ..event import EventKind
 from ..integrator import Integrator
 from ..state import Model
@@ -27,7 +27,7 @@ from .stored_table import DAMAGE, StoredFile, damaged
 from .superblock import fault
 from .trajectory import RunStatus, Trajectory
 
-VERSION = 6
+VERSION = 7
 _KINDS = list(EventKind)
 _EVENTS_PER_FLUSH, _PIECES_PER_FLUSH = 64, 4096
 _CHUNK_BYTES, _SMALL_CHUNK_BYTES = 8192, 1024
@@ -220,16 +220,12 @@ def write_scene(file: h5py.Group, scene: Scene) -> None:
 def save(trajectory: Trajectory, path: "str | os.PathLike") -> Path:
     """Write a whole trajectory; the file appears under its name only when it is complete."""
     target = file_path("path", path)
-    partial = target.with_name(target.name + ".partial")
     if target.is_dir():
         raise IsADirectoryError(f"recording {target}: expected a file name, got a folder")
-    recorder = Recorder(trajectory, partial)
-    try:
+    with replaced_when_whole(target) as partial:
+        recorder = Recorder(trajectory, partial)
         recorder.flush(final=True)
         recorder.close()
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
     return target
 
 

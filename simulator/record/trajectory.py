@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...bodies import Scene
+from ...bodies.forces import function_name
 from ..collision.pairs import collision_pairs, overlap
 from ..engine.tables_kernels import IMPLICIT, SERIES, STILL
 from ..event import Event
 from ..integrator import Integrator
-from ..notes import function_name
 from ..state import Array, Model, State
 from .event_bits import event_hash
 from .events import EventLog, Events, kind_names
@@ -104,6 +104,7 @@ class Trajectory:
     start_time, end_time : [s]
     status, message : how the run ended, and in words
     rest_time : [s] since when everything is at rest, or None
+    remarks : sentences on what of the scene has no effect in this run, such as friction that the law ignores
     law_name, seed : what the run was made with
     law_description : JSON of the law's parameters, empty where the law is not one of carom's
     integrator : how motion was integrated where it has no closed form; None of a run that no `Simulator` made

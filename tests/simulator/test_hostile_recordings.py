@@ -130,7 +130,7 @@ def grown(name, rows):
 
 
 PIECES, EVENTS, CONTACTS = "pieces", "events", "event_contacts"
-VERTICES = "scene/arrays/shape_1_vertices"
+VERTICES = "scene/arrays/mesh-0_vertices"
 EDITS = {
     # what leads to other files
     "soft link": (linked("events", h5py.SoftLink("/pieces")), "events: expected it in the file itself, got a link"),
@@ -200,13 +200,18 @@ EDITS = {
     "integrator": (attribute("integrator", '{"accuracy": -1}'), "accuracy: expected"),
     "no law": (lambda file: file.attrs.__delitem__("law"), "law: not in the file"),
     # scenes that there cannot be
-    "drag": (described(lambda meta: meta.update(drag=[[7, [1, 2, 3]]])), "body: expected an index below 3"),
-    "drag of NaN": (described(lambda meta: meta.update(drag=[[1, [float("nan")] * 3]])), "drag"),
+    "scene of another version": (described(lambda meta: meta.update(version=2)), "version: expected 1, got 2"),
+    "drag": (described(lambda meta: meta.update(drag=[{"body": 7}])), "body: expected the name of a body, got 7"),
+    "drag of NaN": (described(lambda meta: meta.update(drag=[{"linear": float("nan")}])), "linear: expected a fin"),
     "plane": (described(lambda meta: meta.update(plane=[1, 2])), "normal: expected shape"),
     "plane of no direction": (described(lambda meta: meta.update(plane=[0, 0, 0])), "normal"),
-    "joint of nothing": (described(lambda meta: meta.update(joints=[{}])), "malformed"),
+    "joint of nothing": (described(lambda meta: meta.update(joints=[{}])), "kind: expected one of revolute"),
     "negative shape": (described(lambda meta: meta["bodies"][1].update(shape=-1)), "shape"),
-    "negative drag": (described(lambda meta: meta.update(drag=[[1, [-1, 0, 0]]])), "drag: expected numbers of at"),
+    "negative drag": (described(lambda meta: meta.update(drag=[{"linear": -1}])), "linear: expected a number"),
+    "a mesh by its file": (
+        described(lambda meta: meta["shapes"].update(m={"kind": "mesh", "file": "x.stl", "sha256": ""})),
+        "file: expected the mesh itself in a recording",
+    ),
 }  # fmt: skip
 
 
@@ -254,10 +259,10 @@ def test_recordings_of_another_version_and_other_files_say_so(path):
     with h5py.File(path, "r+") as file:
         file.attrs["version"] = 5
         file.attrs["format"] = "carom recording"  # as version 5 wrote it
-    with pytest.raises(carom.FileFormatError, match="expected format version 6, got 5"):
+    with pytest.raises(carom.FileFormatError, match="expected format version 7, got 5"):
         carom.Trajectory.load(path)
     with h5py.File(path, "r+") as file:
-        file.attrs["version"] = 6
+        file.attrs["version"] = 7
     with pytest.raises(carom.FileFormatError, match="format: expected one text"):
         carom.Trajectory.load(path)
     for call in (carom.Trajectory.load, BranchedRun.load):
