@@ -130,6 +130,7 @@ class Simulator:
     def state(self, state: State) -> None:
         self._set_packed(packed_state(self.model, state, self._world.states_at(self.time)))
 
+    @interrupts_wait()
     def _set_packed(self, packed: Array) -> None:
         """Go on from these packed states (n, 13)."""
         before = self._world
@@ -351,6 +352,7 @@ class Simulator:
 
     # -- the loop ------------------------------------------------------------------------------------------
 
+    @interrupts_wait()
     def _advance(
         self, until: float, stop_at_rest: bool = True, turns: int = _TURNS, one_event: bool = False
     ) -> bool:
@@ -378,17 +380,16 @@ class Simulator:
     def _go(self, header: Any) -> int:
         """Let the loop go on until it needs no law in Python; why it stopped."""
         world = self._world
-        with interrupts_wait():
-            why = loop.ASK_LAW if header["asked"] else int(loop.advance(world.address))
-            while why == loop.ASK_LAW:
-                text = answer(world, self._resolve(problem_of(world, self.model.scene)))
-                why = int(loop.advance(world.address))
-                if header["text"] == 0:  # the event has been noted
-                    self.trajectory.log.add("texts", np.frombuffer(text, dtype="u1"))
-                header["text"] = 0
-            self.trajectory.log.take(world)
-            self.trajectory.end_time = self.time
-            self._judge(why)
+        why = loop.ASK_LAW if header["asked"] else int(loop.advance(world.address))
+        while why == loop.ASK_LAW:
+            text = answer(world, self._resolve(problem_of(world, self.model.scene)))
+            why = int(loop.advance(world.address))
+            if header["text"] == 0:  # the event has been noted
+                self.trajectory.log.add("texts", np.frombuffer(text, dtype="u1"))
+            header["text"] = 0
+        self.trajectory.log.take(world)
+        self.trajectory.end_time = self.time
+        self._judge(why)
         return why
 
     def _resolve(self, problem: ImpactProblem) -> ImpactOutcome:
@@ -461,7 +462,8 @@ class Simulator:
                     self._calling = False
 
     def _note(self, note: str) -> None:
-        """An event of the user's."""
+        """An event of the user's, who may let what rested move."""
+        self.trajectory.asked_time = None
         header = self._world.header
         header["happened"] += 1
         self.trajectory.add_note(self.time, USER, note, int(header["begun"]))
@@ -500,6 +502,7 @@ class Simulator:
         """A user asks for more."""
         if self._calling:
             raise RuntimeError("a callback on an event may set the state, but not advance the simulator")
+        self.trajectory.asked_time = None
         if self.trajectory.status is RunStatus.STOPPED:
             self.trajectory.status = RunStatus.UNFINISHED
 
@@ -510,6 +513,7 @@ class Simulator:
         self.trajectory.status = status
         self.trajectory.message = f"{message}. {status.advice}"
 
+    @interrupts_wait()
     def _finish(self, until: float, whole: bool) -> None:
         world, trajectory = self._world, self.trajectory
         log_works(world.address)
@@ -521,6 +525,7 @@ class Simulator:
             trajectory.rest_time = max(float(begun), float(world.header["accumulated_at"]))
         trajectory.end_time = max(self.time, trajectory.rest_time or 0.0) if resting else self.time
         trajectory.end_time = min(max(trajectory.end_time, trajectory.start_time), max(until, self.time))
+        trajectory.asked_time = until
         if trajectory.status in _GOES_ON:
             ended = RunStatus.AT_REST if resting else RunStatus.REACHED_END
             trajectory.status = ended if whole else RunStatus.UNFINISHED

@@ -52,6 +52,10 @@ class RunStatus(Enum):
         "user_function_failed",
         "A function given by the user failed: correct it; everything up to then is here.",
     )
+    NOT_FINITE = (
+        "not_finite",
+        "A number has left the range of double precision: look at the last event, at masses, speeds and forces.",
+    )
     UNFINISHED = (
         "unfinished",
         "The run was cut off while it was recorded; everything up to the last flush is here.",
@@ -99,7 +103,9 @@ class Trajectory:
 
     scene : the scene that was simulated
     events : in order of time
-    start_time, end_time : [s]
+    start_time, end_time : [s], when the run began and ended; one that came to rest ends there
+    asked_time : [s] up to which the run was asked to go, None before it was
+    known_until : [s], up to where the motion is known: `end_time`, or `asked_time` where everything rests till then
     status, message : how the run ended, and in words
     rest_time : [s] since when everything is at rest, or None
     law_name, seed : what the run was made with
@@ -120,6 +126,7 @@ class Trajectory:
         self._impacts: tuple[int, ImpactRecords] | None = None
         self.start_time = 0.0
         self.end_time = 0.0
+        self.asked_time: float | None = None
         self.status = RunStatus.UNFINISHED
         self.message = ""
         self.rest_time: float | None = None
@@ -144,7 +151,7 @@ class Trajectory:
 
     @property
     def impacts(self) -> ImpactRecords:
-        """Every impact so far as arrays, one row a contact; made once for as long as no event comes."""
+        """Every impact so far as a table, one row a contact; made once for as long as no event comes."""
         if self._impacts is None or self._impacts[0] != len(self._events):
             self._impacts = len(self._events), ImpactRecords.of_log(self.log)
         return self._impacts[1]
@@ -195,8 +202,28 @@ class Trajectory:
         """Simulated time [s]."""
         return self.end_time - self.start_time
 
+    @property
+    def known_until(self) -> float:
+        """Time [s] up to which the motion is known, and `sample` tells it.
+
+        That is `end_time`, but where a run came to rest before the time that it was asked to reach, everything rests
+        up to there.
+
+        Example
+        -------
+        >>> scene = carom.Scene()
+        >>> floor = scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True))
+        >>> ball = scene.add(carom.Body(carom.Sphere(0.5), mass=1.0, position=(0, 0, 1.0)))
+        >>> run = carom.Simulator(scene, carom.AnitescuPotra()).run(5.0)
+        >>> round(run.end_time, 3), run.known_until, run.sample(5.0).position[1].tolist()
+        (0.319, 5.0, [0.0, 0.0, 0.5])
+        """
+        if self.status is RunStatus.AT_REST and self.asked_time is not None:
+            return max(self.end_time, self.asked_time)
+        return self.end_time
+
     def sample(self, t: Any, side: str = "right") -> State:
-        """Exact state at time `t` [s], a number or an array (T,).
+        """Exact state at time `t` [s], a number or an array (T,), from `start_time` to `known_until`.
 
         At an event time ``side="right"`` (default) is the state after it, ``"left"`` before it. Raises
         ValueError for times outside the run or another side.
@@ -212,10 +239,10 @@ class Trajectory:
             raise TypeError(f"t: expected a number or an array of numbers, got {str(t)[:60]}")
         if times.ndim != 1:
             raise ValueError(f"t: expected a number or an array of shape (T,), got shape {times.shape}")
-        outside = times[~((times >= self.start_time) & (times <= self.end_time))]
+        outside = times[~((times >= self.start_time) & (times <= self.known_until))]
         if len(outside):
             raise ValueError(
-                f"t: expected times within [{self.start_time:g}, {self.end_time:g}] s, got {outside[0]:g}"
+                f"t: expected times within [{self.start_time:g}, {self.known_until:g}] s, got {outside[0]:g}"
             )
         packed = self._packed(times, side)
         if np.ndim(t) == 0:
