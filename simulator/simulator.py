@@ -5,7 +5,9 @@ What happens is in `engine/loop_kernels.py`; this is what a run is told, what it
 
 import copy
 import math
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +15,7 @@ import numpy as np
 
 from ..bodies import Drive, PlacedJoint, Scene, checks
 from ..bodies.files import file_path
-from ..impact_laws import ImpactLaw, ImpactOutcome, ImpactProblem
+from ..impact_laws import ImpactLaw, ImpactOutcome, ImpactProblem, ImpactStatus
 from ..progress import ProgressBar
 from .apart import all_stay_apart
 from .assembly import equip, equip_as
@@ -24,7 +26,7 @@ from .event import Event
 from .given_state import packed_state
 from .integrator import Integrator
 from .interrupts import interrupts_wait
-from .laws import answer, problem_of
+from .laws import answer, problem_of, refuse_no_law, resolved
 from .notes import STATE_SET, drive_note
 from .python_parts import ForceFunctionError
 from .record.law_description import law_description
@@ -48,6 +50,7 @@ _PIECES = 20_000  # of motion that are noted before the trajectory takes them ov
 _TURNS_WITHOUT_EVENT = 100_000
 _TURNS_AHEAD = 1000  # after which it is asked whether anything will happen any more
 _LOOK_AHEAD = 60.0  # [s] that step_event goes on for the sake of event functions alone
+_TURN = threading.Lock()  # for the look whether another thread advances a simulator
 _GOES_ON = (RunStatus.UNFINISHED, RunStatus.REACHED_END, RunStatus.AT_REST)
 
 
@@ -79,8 +82,7 @@ class Simulator:
     ):
         if not isinstance(scene, Scene):
             raise TypeError(f"scene: expected a Scene, got {type(scene).__name__}")
-        if not callable(getattr(law, "resolve", None)):
-            raise TypeError(f"law: expected an impact law such as SequentialReflection(), got {law!r}")
+        refuse_no_law(law)
         if not scene.bodies:
             raise ValueError("scene: expected at least one body, got none")
         if not isinstance(integrator, Integrator | None):
@@ -97,6 +99,7 @@ class Simulator:
         self._functions = UserEvents()
         self._callbacks: list[Callable[[Event, Simulator], None]] = []
         self._calling = False
+        self._thread: int | None = None  # in which it is advanced just now
         self._recorder = None
         refuse_unknown_distances(self.model)
         self._world = self._begun(self.model.initial_states(), 0.0, "at the start")
@@ -133,6 +136,7 @@ class Simulator:
     @interrupts_wait()
     def _set_packed(self, packed: Array) -> None:
         """Go on from these packed states (n, 13)."""
+        self._refuse_other_threads()
         before = self._world
         world = self._begun(packed, self.time, f"at t = {self.time:g} s", before)
         log_works(before.address)
@@ -192,7 +196,9 @@ class Simulator:
         It has the past of this one in its own trajectory, and calls the same event functions and callbacks. A
         recording stays with the original.
         """
+        self._refuse_other_threads()
         copied = copy.copy(self)
+        copied._thread = None
         copied.trajectory = self.trajectory.copy()
         copied._world = self._world.copy()
         copied._rng = copy.deepcopy(self._rng)
@@ -203,7 +209,7 @@ class Simulator:
 
     def __getstate__(self) -> dict[str, Any]:
         """What another process needs to go on identically; a recording stays here."""
-        return self.__dict__ | {"_recorder": None}
+        return self.__dict__ | {"_recorder": None, "_thread": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -224,6 +230,7 @@ class Simulator:
         the drive is. Raises ValueError for a joint that is not in the scene or has no drive, TypeError for what is
         no `Drive`.
         """
+        self._refuse_other_threads()
         number = self.model.scene.joint_index(joint)
         articulation = self.model.articulation.with_drive(number, drive)
         self.model = self._world.model = replace(self.model, articulation=articulation)
@@ -304,7 +311,10 @@ class Simulator:
 
         Where bodies stay apart for ever, zeros of event functions are awaited for another 60 s.
         """
-        self._go_on()
+        with self._going_on():
+            return self._to_next_event()
+
+    def _to_next_event(self) -> Event | None:
         known = len(self.trajectory.events)
         last = self.time + _LOOK_AHEAD if self._functions else math.inf
         turns, at_once = 0, 1 if self._functions else _TURNS_AHEAD + 10 * self.model.count
@@ -328,19 +338,19 @@ class Simulator:
         takes more than two seconds.
         """
         until = self.check_until(until)
-        self._go_on()
-        bar = ProgressBar(self.time, until, "simulating") if progress else None
-        whole, turns = False, _FIRST_TURNS if bar else _TURNS
-        try:
-            while self._can_go_on() and not self._advance(until, stop_at_rest, turns):
-                turns = min(2 * turns, _TURNS)
+        with self._going_on():
+            bar = ProgressBar(self.time, until, "simulating") if progress else None
+            whole, turns = False, _FIRST_TURNS if bar else _TURNS
+            try:
+                while self._can_go_on() and not self._advance(until, stop_at_rest, turns):
+                    turns = min(2 * turns, _TURNS)
+                    if bar:
+                        bar.show(self.time, f"{len(self.trajectory.events)} events")
+                whole = True
+            finally:
                 if bar:
-                    bar.show(self.time, f"{len(self.trajectory.events)} events")
-            whole = True
-        finally:
-            if bar:
-                bar.close()
-            self._finish(until, whole)
+                    bar.close()
+                self._finish(until, whole)
         return self.trajectory
 
     def check_until(self, until: float) -> float:
@@ -379,22 +389,26 @@ class Simulator:
 
     def _go(self, header: Any) -> int:
         """Let the loop go on until it needs no law in Python; why it stopped."""
-        world = self._world
+        world, outcome = self._world, None
         why = loop.ASK_LAW if header["asked"] else int(loop.advance(world.address))
         while why == loop.ASK_LAW:
-            text = answer(world, self._resolve(problem_of(world, self.model.scene)))
+            outcome = self._resolve(problem_of(world, self.model.scene))
+            text = answer(world, outcome)
             why = int(loop.advance(world.address))
             if header["text"] == 0:  # the event has been noted
                 self.trajectory.log.add("texts", np.frombuffer(text, dtype="u1"))
             header["text"] = 0
         self.trajectory.log.take(world)
         self.trajectory.end_time = self.time
-        self._judge(why)
+        if outcome is not None and outcome.status is ImpactStatus.CONTRACT_BROKEN:
+            self._fail(RunStatus.LAW_FAILED, f"{outcome.message} at t = {self.time!r} s")
+        else:
+            self._judge(why)
         return why
 
     def _resolve(self, problem: ImpactProblem) -> ImpactOutcome:
         """Ask the law."""
-        return self.law.resolve(problem, self._rng)
+        return resolved(self.law, problem, self._rng)
 
     def _judge(self, why: int) -> None:
         """Note how the loop ended, where it cannot go on; raise what a function of the user raised."""
@@ -498,13 +512,29 @@ class Simulator:
 
     # -- how a run goes on and ends ------------------------------------------------------------------------
 
-    def _go_on(self) -> None:
-        """A user asks for more."""
-        if self._calling:
-            raise RuntimeError("a callback on an event may set the state, but not advance the simulator")
-        self.trajectory.asked_time = None
-        if self.trajectory.status is RunStatus.STOPPED:
-            self.trajectory.status = RunStatus.UNFINISHED
+    @contextmanager
+    def _going_on(self) -> Iterator[None]:
+        """A user asks for more, in this thread alone."""
+        with _TURN:
+            self._refuse_other_threads()
+            if self._thread is not None:
+                raise RuntimeError(
+                    "a callback on an event, a law or a function for forces may not advance the simulator that "
+                    "calls it; a callback may set its state"
+                )
+            self._thread = threading.get_ident()
+        try:
+            self.trajectory.asked_time = None
+            if self.trajectory.status is RunStatus.STOPPED:
+                self.trajectory.status = RunStatus.UNFINISHED
+            yield
+        finally:
+            self._thread = None
+
+    def _refuse_other_threads(self) -> None:
+        """RuntimeError where another thread advances the simulator just now."""
+        if self._thread not in (None, threading.get_ident()):
+            raise RuntimeError("simulator: another thread is advancing it; let each thread have its own copy()")
 
     def _can_go_on(self) -> bool:
         return self.trajectory.status in _GOES_ON
@@ -526,6 +556,10 @@ class Simulator:
         trajectory.end_time = max(self.time, trajectory.rest_time or 0.0) if resting else self.time
         trajectory.end_time = min(max(trajectory.end_time, trajectory.start_time), max(until, self.time))
         trajectory.asked_time = until
+        lost = np.flatnonzero(~np.isfinite(world.states_at(self.time)).all(axis=1))
+        if len(lost) and trajectory.status in _GOES_ON:
+            name = self.model.scene.bodies[int(lost[0])].name
+            self._fail(RunStatus.NOT_FINITE, f"body {name!r} has no finite state at t = {self.time!r} s")
         if trajectory.status in _GOES_ON:
             ended = RunStatus.AT_REST if resting else RunStatus.REACHED_END
             trajectory.status = ended if whole else RunStatus.UNFINISHED

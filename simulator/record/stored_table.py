@@ -178,11 +178,14 @@ class StoredTable:
             raise damaged(self._file.path, "a chunk of rows is longer than its rows")
         content = self._file.read(place, size)
         if not skipped & _DEFLATE_SKIPPED:
+            deflated = zlib.decompressobj()
             try:
-                content = np.frombuffer(zlib.decompressobj().decompress(content, count), dtype=np.uint8)
+                content = np.frombuffer(deflated.decompress(content, count + 1), dtype=np.uint8)
             except zlib.error as error:
                 raise damaged(self._file.path, error) from error
-        if len(content) != count:
+            if len(content) > count or not deflated.eof:
+                raise damaged(self._file.path, "a chunk of rows is longer than its rows")
+        if len(content) < count:
             raise damaged(self._file.path, "a chunk of rows is shorter than its rows")
         if not skipped & _SHUFFLE_SKIPPED:  # the first bytes of all rows came first
             content = np.ascontiguousarray(content.reshape(width, -1).T).reshape(-1)
