@@ -4,12 +4,16 @@ import argparse
 import math
 import sys
 
-DONE, ENDED_BADLY, BAD_INPUT = 0, 1, 2
+DONE, ENDED_BADLY, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 MEBIBYTE = 1 << 20
 
 
 class BadInput(Exception):
     """What the user gave cannot be used; the message is one sentence."""
+
+
+class BadEnd(Exception):
+    """What was begun ended badly; the message is one sentence."""
 
 
 def finite_number(text: str) -> float:

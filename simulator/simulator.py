@@ -6,6 +6,7 @@ What happens is in `engine/loop_kernels.py`; this is what a run is told, what it
 import copy
 import math
 import threading
+import time as clock
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -45,7 +46,8 @@ _LARGEST_WHOLE = 2**63 - 1  # that a recording and the engine keep
 _TURNS = (
     20_000  # of the loop, after which a run looks whether it is interrupted, shows how far it is and writes
 )
-_FIRST_TURNS = 16  # where the progress is shown, so that a slow run shows it soon
+_FIRST_TURNS, _FIRST_SHOWN = 1000, 16  # the latter where the progress is shown, so that a slow run shows it soon
+_LOOKS_AFTER = 0.5  # [s] of computing that a run goes on for, where its turns are slow
 _PIECES = 20_000  # of motion that are noted before the trajectory takes them over
 _TURNS_WITHOUT_EVENT = 100_000
 _TURNS_AHEAD = 1000  # after which it is asked whether anything will happen any more
@@ -340,10 +342,13 @@ class Simulator:
         until = self.check_until(until)
         with self._going_on():
             bar = ProgressBar(self.time, until, "simulating") if progress else None
-            whole, turns = False, _FIRST_TURNS if bar else _TURNS
+            whole, turns = False, _FIRST_SHOWN if bar else _FIRST_TURNS
+            began = clock.monotonic()
             try:
                 while self._can_go_on() and not self._advance(until, stop_at_rest, turns):
-                    turns = min(2 * turns, _TURNS)
+                    ended = clock.monotonic()
+                    turns = min(2 * turns, _TURNS) if ended - began < _LOOKS_AFTER else max(turns // 2, 1)
+                    began = ended
                     if bar:
                         bar.show(self.time, f"{len(self.trajectory.events)} events")
                 whole = True

@@ -322,6 +322,7 @@ def refuse_target(path: Path, name: str) -> None:
         raise ValueError(f"record: {str(path)!r} is no file's name ({error})") from None
 
 
+@interrupts_wait()
 def write_whole(path: Path, name: str, fill: Callable[[h5py.File], None]) -> None:
     """Make a file in memory and write it; it appears under its name only when it is complete.
 
@@ -365,6 +366,7 @@ def write_scene(file: h5py.Group, scene: Scene) -> None:
         group.create_dataset(f"arrays/{name}", data=array)
 
 
+@interrupts_wait()
 def save(trajectory: Trajectory, path: "str | os.PathLike") -> Path:
     """Write a whole trajectory; the file appears under its name only when it is complete."""
     target = file_path("path", path)
