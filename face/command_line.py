@@ -446,12 +446,15 @@ def _info(options: argparse.Namespace) -> int:
         ],
     )
     kinds = Counter(trajectory.event_kinds.tolist())
+    span = f"{trajectory.start_time:g} to {trajectory.end_time:.6f} s"
+    if trajectory.known_until > trajectory.end_time:
+        span += f", at rest up to {trajectory.known_until:g} s, as asked"
     say_table(
         ["run", options.run],
         [
             ["law", trajectory.law_name],
             ["seed", str(trajectory.seed)],
-            ["simulated time", f"{trajectory.start_time:g} to {trajectory.end_time:.6f} s"],
+            ["simulated time", span],
             ["events", ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())) or "none"],
             ["hash of events", trajectory.event_hash],
             *_summary(trajectory),
