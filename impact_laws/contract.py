@@ -1,4 +1,5 @@
-"""The contract of impact laws in words: which promise an answer breaks, for whoever asks a law of somebody else's."""
+"""The contract of impact laws in words: which promise an answer breaks, for whoever asks a law of somebody
+else's."""
 
 import traceback
 from collections.abc import Iterator
@@ -29,7 +30,9 @@ def fault_of_attributes(law: Any) -> str | None:
 def raised(error: Exception) -> str:
     """What a law raised, and where."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
-    return f"resolve raised {type(error).__name__}: {error} ({Path(frame.filename).name}, line {frame.lineno})"
+    return (
+        f"resolve raised {type(error).__name__}: {error} ({Path(frame.filename).name}, line {frame.lineno})"
+    )
 
 
 def fault_of_answer(problem: ImpactProblem, answer: Any) -> str | None:

@@ -74,7 +74,8 @@ def law_by_name(name: str, **parameters: Any) -> ImpactLaw:
 def is_of_carom(kind: type) -> bool:
     """Whether a class is one of those that `law_by_name` knows."""
     return any(
-        kind.__name__ == name and kind.__module__ == f"{__package__}.{module}" for module, name in _LAWS.values()
+        kind.__name__ == name and kind.__module__ == f"{__package__}.{module}"
+        for module, name in _LAWS.values()
     )
 
 

@@ -9,8 +9,8 @@ from types import FrameType
 
 @contextmanager
 def interrupts_wait() -> Iterator[None]:
-    """Let Ctrl-C be raised at the end of the block, or of the function that this decorates; where it comes twice, at
-    once.
+    """Let Ctrl-C be raised at the end of the block, or of the function that this decorates; where it comes
+    twice, at once.
 
     In the midst of a compiled call it is raised in whatever compiled code calls back, such as what makes a table
     longer or takes an object down: there it would be lost, and what it cut short with it.

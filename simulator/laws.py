@@ -98,7 +98,9 @@ def _fault(law: ImpactLaw, problem: ImpactProblem, outcome: Any) -> Fault | None
         return "answer", case
     if not outcome.resolved:
         return None
-    return next(faults_of_impulse(law, problem, np.asarray(outcome.impulse), np.asarray(outcome.velocity)), None)
+    return next(
+        faults_of_impulse(law, problem, np.asarray(outcome.impulse), np.asarray(outcome.velocity)), None
+    )
 
 
 def set_parameters(world: World, law: ImpactLaw) -> None:

@@ -46,7 +46,10 @@ _LARGEST_WHOLE = 2**63 - 1  # that a recording and the engine keep
 _TURNS = (
     20_000  # of the loop, after which a run looks whether it is interrupted, shows how far it is and writes
 )
-_FIRST_TURNS, _FIRST_SHOWN = 1000, 16  # the latter where the progress is shown, so that a slow run shows it soon
+_FIRST_TURNS, _FIRST_SHOWN = (
+    1000,
+    16,
+)  # the latter where the progress is shown, so that a slow run shows it soon
 _LOOKS_AFTER = 0.5  # [s] of computing that a run goes on for, where its turns are slow
 _PIECES = 20_000  # of motion that are noted before the trajectory takes them over
 _TURNS_WITHOUT_EVENT = 100_000
@@ -539,7 +542,9 @@ class Simulator:
     def _refuse_other_threads(self) -> None:
         """RuntimeError where another thread advances the simulator just now."""
         if self._thread not in (None, threading.get_ident()):
-            raise RuntimeError("simulator: another thread is advancing it; let each thread have its own copy()")
+            raise RuntimeError(
+                "simulator: another thread is advancing it; let each thread have its own copy()"
+            )
 
     def _can_go_on(self) -> bool:
         return self.trajectory.status in _GOES_ON

@@ -44,7 +44,9 @@ def render(
     chosen = end if time is None else float(time)
     known = max(run.known_until for run in runs)
     if not start <= chosen <= known:
-        raise ValueError(f"time must lie between {start} and {known} s, where the trajectory is, got {time!r}")
+        raise ValueError(
+            f"time must lie between {start} and {known} s, where the trajectory is, got {time!r}"
+        )
     write_png(path, next(stream_runs(runs, [chosen], size, density=density)))
     return path
 

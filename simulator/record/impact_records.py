@@ -94,18 +94,17 @@ class ImpactRecords(np.ndarray):
     @classmethod
     def of_log(cls, log: Log) -> "ImpactRecords":
         """From the tables of a run."""
-        kind, counts = log.events.column("kind"), log.events.column("contacts")
+        kind, counts = log.events.columns(["kind", "contacts"])
         number = np.repeat(np.arange(len(counts)), counts)
         of_impact = kind[number] == IMPACT
         number = number[of_impact]
         found = cast("ImpactRecords", np.empty(len(number), dtype=_ROW).view(cls))
         found["event"], found["time"] = number, log.events.column("time")[number]
-        for name in ("first", "second"):
-            found[name] = log.event_contacts.column(name)[of_impact]
-        for vector, column in _VECTORS.items():
-            values = log.event_contacts.column(column)[of_impact]
+        first, second, *vectors = log.event_contacts.columns(["first", "second", *_VECTORS.values()])
+        found["first"], found["second"] = first[of_impact], second[of_impact]
+        for vector, values in zip(_VECTORS, vectors, strict=True):
             for k, component in enumerate(_COMPONENTS):
-                found[f"{component}_{vector}"] = values[:, k]
+                found[f"{component}_{vector}"] = values[of_impact, k]
         return found
 
     def _vector(self, name: str) -> Array:

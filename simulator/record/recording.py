@@ -38,10 +38,11 @@ VERSION = 7
 _KINDS = list(EventKind)
 _EVENTS_PER_FLUSH, _PIECES_PER_FLUSH = 64, 4096
 _EVENTS_BETWEEN = 8
-"""A flush leaves the chunks that were not full yet where they were, so flushes become rarer in a long run: each brings
-an eighth of all events, up to so many times the least."""
+"""A flush leaves the chunks that were not full yet where they were, so flushes become rarer in a long run:
+each brings an eighth of all events, up to so many times the least."""
 _CHUNK_BYTES, _SMALL_CHUNK_BYTES = 16_384, 1024
-"""Of one table of a file, and of one of many groups: more would make short recordings large, less would pack worse."""
+"""Of one table of a file, and of one of many groups: more would make short recordings large, less would pack
+worse."""
 _ROWS_PER_WRITE = 65_536
 """Rows of a whole trajectory that are held together while it is saved."""
 _ROOM_BESIDES = 131_072
@@ -123,6 +124,8 @@ class Recorder:
     Raises OSError in one sentence where that is impossible, which leaves the file as it was.
     """
 
+    _path: Path | None
+
     @interrupts_wait()
     def __init__(self, trajectory: Trajectory, path: Path, saved_as: Path | None = None):
         """saved_as : where the file goes when it is whole, of a trajectory that is saved and keeps its rows"""
@@ -142,7 +145,9 @@ class Recorder:
         except OSError as error:
             raise OSError(f"{self._name}: cannot be written ({error.strerror or error})") from error
         self._kept = {
-            name: StoredTable(self._bytes, self._file[name], 0, np.dtype(dtype), RowCheck(name, np.dtype(dtype), {}))
+            name: StoredTable(
+                self._bytes, self._file[name], 0, np.dtype(dtype), RowCheck(name, np.dtype(dtype), {})
+            )
             for name, dtype in LOG_TABLES.items()
         }
 
@@ -166,7 +171,7 @@ class Recorder:
     ) -> None:
         """Empty tables in a file or a group of one, for rows from the `first` of each on."""
         self._trajectory, self._file = trajectory, file
-        self._path: Path | None = None  # of a file in memory
+        self._path = None  # of a file in memory
         self._first, self._written = first, dict(first)
         self._flushes = self._words = 0
         self._pending = self._room = 0  # bytes that HDF5 holds back, and up to which the disk has given room
@@ -257,7 +262,9 @@ class Recorder:
             table = getattr(self._trajectory.log, name)
             while self._written[name] < upto:
                 last = min(upto, self._written[name] + _ROWS_PER_WRITE)
-                self._put(name, self._written[name] - self._first[name], table.rows(self._written[name], last))
+                self._put(
+                    name, self._written[name] - self._first[name], table.rows(self._written[name], last)
+                )
                 self._written[name] = last
         return lengths
 
@@ -464,7 +471,9 @@ def read_trajectory(
     trajectory.asked_time = None if np.isnan(asked) else float(asked)
     trajectory.rest_time = None if np.isnan(rest) else float(rest)
     if not trajectory.start_time <= trajectory.end_time < np.inf or np.isinf(rest) or np.isinf(asked):
-        raise ValueError(f"progress: expected an end after the start and finite times, got {end}, {asked}, {rest}")
+        raise ValueError(
+            f"progress: expected an end after the start and finite times, got {end}, {asked}, {rest}"
+        )
     trajectory.status = RunStatus[_texts_of(file["progress"], "statuses")[int(status)].upper()]
     message = dataset_in(file, "message", (np.dtype("u1"),))
     said = _count(length)
@@ -480,8 +489,8 @@ def read_trajectory(
 
 
 def _progress(file: h5py.Group) -> tuple[np.ndarray, dict[str, int], int]:
-    """Of the last whole row of what tells how much is whole, what it says of the run; how many rows of each table, and
-    bytes of messages, that is."""
+    """Of the last whole row of what tells how much is whole, what it says of the run; how many rows of each
+    table, and bytes of messages, that is."""
     progress = dataset_in(file, "progress", (np.dtype("f8"),), rank=2)
     width = len(_PROGRESS) + len(LOG_TABLES) + 1
     if progress.shape[0] < 1 or progress.shape[1] != width:

@@ -27,6 +27,9 @@ class RowTable(Protocol):
     def column(self, name: str, first: int = 0) -> NDArray[Any]:
         """One column of the rows from the `first` on."""
 
+    def columns(self, names: Sequence[str]) -> list[NDArray[Any]]:
+        """Several columns of all rows, which are read once for them."""
+
 
 class PartInFile:
     """A full part of a table that its recording holds; its rows are read when they are asked for.
@@ -126,14 +129,29 @@ class GrowingTable:
         return found
 
     def column(self, name: str, first: int = 0) -> NDArray[Any]:
-        columns, skipped = [], first
+        return self._joined([name], first)[0]
+
+    def columns(self, names: Sequence[str]) -> list[NDArray[Any]]:
+        return self._joined(names, 0)
+
+    def _joined(self, names: Sequence[str], first: int) -> list[NDArray[Any]]:
+        """Columns of the rows from the `first` on."""
+        found: list[list[NDArray[Any]]] = [[] for _ in names]
+        skipped = first
         for part in self.parts():
             if skipped < len(part):
-                columns.append(part[name][skipped:])
+                rows = part[:] if isinstance(part, PartInFile) else part
+                for columns, name in zip(found, names, strict=True):
+                    columns.append(rows[name][skipped:])
             skipped = max(0, skipped - len(part))
-        if not columns:
-            return np.empty((0, *self.dtype[name].shape), dtype=self.dtype[name].base)
-        return columns[0] if len(columns) == 1 else np.concatenate(columns)
+        return [
+            np.empty((0, *self.dtype[name].shape), dtype=self.dtype[name].base)
+            if not columns
+            else columns[0]
+            if len(columns) == 1
+            else np.concatenate(columns)
+            for columns, name in zip(found, names, strict=True)
+        ]
 
     def _close(self) -> None:
         """Let what has been added be a part, which grows no more."""

@@ -23,8 +23,9 @@ _MOST_ROWS = 2**31 - 1
 _LARGEST = 1e150
 """Of any number of a recording: squares of it still are numbers."""
 PACKED = {"shuffle": True, "compression": "gzip", "compression_opts": 1}
-"""How tables of a recording are packed: bytes of equal worth together, then deflated. Numbers that hardly change, such as
-normals of a floor, take next to no room; an impact of two spheres takes 210 bytes instead of 520."""
+"""How tables of a recording are packed: bytes of equal worth together, then deflated. Numbers that hardly
+change, such as normals of a floor, take next to no room; an impact of two spheres takes 210 bytes instead of
+520."""
 _UNIT = 1e-6
 """By which the length of a recorded quaternion may differ from one."""
 

@@ -1,14 +1,15 @@
 """Rows of a recording's tables, read straight from where HDF5 has put them.
 
 HDF5 allows one way of opening a file in a process and takes long to find single rows. What is written of a chunk
-stays where it is, also when a longer chunk takes its part later, so the places of chunks are noted when a recording is
-opened; the rest is reading bytes. The file may then be opened, appended to or replaced under its name by anyone.
+stays where it is, also when a longer chunk takes its part later, so the places of chunks are noted when a
+recording is opened; the rest is reading bytes. The file may then be opened, appended to or replaced under its
+name by anyone.
 """
 
 import os
 import threading
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -149,8 +150,15 @@ class StoredTable:
             self.keep((name,))
         return self._columns[name][first:]
 
+    def columns(self, names: Sequence[str]) -> list[NDArray[Any]]:
+        """Several columns of all rows; read once."""
+        self.keep(tuple(name for name in names if name not in self._columns))
+        return [self._columns[name] for name in names]
+
     def keep(self, names: tuple[str, ...], look: Callable[[NDArray[Any]], None] | None = None) -> None:
         """Read all rows once, for these columns, and let somebody look at them."""
+        if not names:
+            return
         parts: dict[str, list[NDArray[Any]]] = {name: [self.rows(0, 0)[name]] for name in names}
         for begin in range(0, self._count, _ROWS_AT_ONCE):
             rows = self.rows(begin, min(self._count, begin + _ROWS_AT_ONCE))
@@ -180,7 +188,7 @@ class StoredTable:
         if not skipped & _DEFLATE_SKIPPED:
             deflated = zlib.decompressobj()
             try:
-                content = np.frombuffer(deflated.decompress(content, count + 1), dtype=np.uint8)
+                content = np.frombuffer(deflated.decompress(content.tobytes(), count + 1), dtype=np.uint8)
             except zlib.error as error:
                 raise damaged(self._file.path, error) from error
             if len(content) > count or not deflated.eof:
@@ -196,12 +204,14 @@ class StoredTable:
         return rows
 
     def _places_of_chunks(self, dataset: h5py.Dataset) -> list[tuple[int, int, int]]:
-        """Of each chunk that holds one of the rows, where in the file it begins, its bytes, and which filters it has
-        not."""
+        """Of each chunk that holds one of the rows, where in the file it begins, its bytes, and which filters
+        it has not."""
         missing = (-1, 0, 0)
         count = -(-self._count // self._chunk_rows)
         if count > self._file.size:
-            raise ValueError(f"{dataset.name} cannot have {count} chunks in a file of {self._file.size} bytes")
+            raise ValueError(
+                f"{dataset.name} cannot have {count} chunks in a file of {self._file.size} bytes"
+            )
         chunks = [missing] * count
 
         def note(stored: Any) -> None:

@@ -20,6 +20,7 @@ from ..state import Array, Model, State
 from .event_bits import event_hash
 from .events import EventLog, Events, kind_names
 from .impact_records import ImpactRecords
+from .impulse_domain import ImpulseDomain
 from .ledger import EnergyLedger
 from .log import Log
 from .sample_kernels import states_on_pieces
@@ -206,8 +207,8 @@ class Trajectory:
     def known_until(self) -> float:
         """Time [s] up to which the motion is known, and `sample` tells it.
 
-        That is `end_time`, but where a run came to rest before the time that it was asked to reach, everything rests
-        up to there.
+        That is `end_time`, but where a run came to rest before the time that it was asked to reach, everything
+        rests up to there.
 
         Example
         -------
@@ -296,6 +297,29 @@ class Trajectory:
         )  # fmt: skip
         return out.reshape(*number.shape, 13).transpose(1, 0, 2)
 
+    def over_impulse(self) -> ImpulseDomain:
+        """The run over s = t + accumulated normal impulse, in which impacts take as long as their impulse.
+
+        Of bodies in lasting contact whose forces do not follow from the record, `ImpulseDomain.left_out` tells the
+        names; s does not count these forces.
+
+        Source: Halm & Posa, Set-valued rigid-body dynamics for simultaneous, inelastic, frictional impacts,
+        section 4.
+
+        Example
+        -------
+        >>> scene = carom.Scene(gravity=(0, 0, 0))
+        >>> wall = scene.add(carom.Body(carom.HalfSpace((1, 0, 0)), fixed=True))
+        >>> ball = scene.add(carom.Body(carom.Sphere(0.5), mass=2.0, position=(1, 0, 0), velocity=(-1, 0, 0)))
+        >>> domain = carom.Simulator(scene, carom.AnitescuPotra()).run(1.0, stop_at_rest=False).over_impulse()
+        >>> domain.event_s.tolist(), domain.end  # the ball is stopped at 0.5 s by 2 N s
+        ([[0.5, 2.5]], 3.0)
+        >>> halfway = domain.sample(1.5)
+        >>> halfway.time, halfway.velocity[1].tolist(), domain.left_out
+        (0.5, [-0.5, 0.0, 0.0], ())
+        """
+        return ImpulseDomain(self)
+
     def energy(self, t: Any, side: str = "right") -> Any:
         """Kinetic energy plus that in gravity and in the springs of joints [J] at time(s) `t`."""
         state = self.sample(t, side=side)
@@ -328,7 +352,7 @@ class Trajectory:
         )
         if not whole > 0.0:
             return 0.0
-        body, start, kind = pieces.column("body"), pieces.column("start"), pieces.column("kind")
+        body, start, kind = pieces.columns(["body", "start", "kind"])
         order = np.argsort(body, kind="stable")
         last = np.append(body[order][1:] != body[order][:-1], True)
         end = np.where(last, self.end_time, np.append(start[order][1:], self.end_time))

@@ -75,8 +75,12 @@ BROKEN = {
         "answer",
         "impulse is not finite",
     ),
-    "wrong shape": (spoiled(impulse=lambda o: o.impulse[:1]), "answer", r"impulse must have shape \(3,\), got \(1,\)"),
-    "texts": (spoiled(impulse=lambda o: np.array(["a", "b", "c"])), "answer", "impulse must hold real numbers, got <U1"),
+    "wrong shape": (
+        spoiled(impulse=lambda o: o.impulse[:1]), "answer", r"impulse must have shape \(3,\), got \(1,\)",
+    ),
+    "texts": (
+        spoiled(impulse=lambda o: np.array(["a", "b", "c"])), "answer", "impulse must hold real numbers, got <U1",
+    ),
     "no path": (spoiled(path=None), "answer", "path must be an ImpactPath, got NoneType"),
     "short path": (
         spoiled(path=lambda o: replace(o.path, labels=("one",))),
@@ -91,7 +95,9 @@ BROKEN = {
         "answer",
         r"resolve raised ZeroDivisionError: no such number \(test_broken_laws.py, line \d+\)",
     ),
-    "no rng": (answering(None, resolve=lambda self, p: None), "answer", "resolve raised TypeError: .* 2 positional"),
+    "no rng": (
+        answering(None, resolve=lambda self, p: None), "answer", "resolve raised TypeError: .* 2 positional",
+    ),
     "still approaching": (answering(lambda p, o: taken(p, 0.5)), "approach", "a contact still approaches at"),
     "energy": (answering(lambda p, o: taken(p, 2.5)), "energy", "kinetic energy grows by"),
     "momentum": (
@@ -156,7 +162,7 @@ class Silent:
     ("law", "words"),
     [
         (Plain, r"law: expected an instance such as Plain\(\), got the class Plain"),
-        (Nameless(), 'law: Nameless breaks the promise "attributes" of impact laws: name must be of type str, got None'),
+        (Nameless(), 'Nameless breaks the promise "attributes" of impact laws: name must be of type str, got None'),
         (Silent(), "Silent breaks .*: honours_friction must be of type bool, got None"),
         (carom.check_law, "law: expected an impact law such as"),
         (None, "law: expected an impact law such as"),

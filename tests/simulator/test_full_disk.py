@@ -124,6 +124,8 @@ def test_a_limit_of_file_sizes_is_a_full_disk(tmp_path):
     )
     assert (done.returncode, done.stderr) == (0, "")
     said, status = done.stdout.splitlines()
-    assert said.startswith(f"recording {path}: cannot be written (File too large); it holds the run up to t = ")
+    assert said.startswith(
+        f"recording {path}: cannot be written (File too large); it holds the run up to t = "
+    )
     assert status == "unfinished"
     assert len(carom.Trajectory.load(path).events) > 0

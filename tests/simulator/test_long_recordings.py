@@ -22,12 +22,12 @@ def gas():
             normal = sign * np.eye(3)[axis]
             scene.add(carom.Body(carom.HalfSpace(normal, offset=-1.0), fixed=True, material=material))
     rng = np.random.default_rng(0)
-    for place in np.argwhere(np.ones((3, 3, 3))):
+    for cell in np.argwhere(np.ones((3, 3, 3))):
+        velocity = rng.normal(size=3)
+        place = 0.6 * (cell - 1)
         scene.add(
-            carom.Body(
-                carom.Sphere(0.2), mass=1.0, position=0.6 * (place - 1), velocity=rng.normal(size=3), material=material
-            )
-        )  # fmt: skip
+            carom.Body(carom.Sphere(0.2), mass=1.0, position=place, velocity=velocity, material=material)
+        )
     return scene
 
 
@@ -39,9 +39,7 @@ def in_memory(trajectory):
 @pytest.mark.parametrize(("scene", "most"), [(bouncing, 60), (gas, 300)])
 def test_memory_is_bounded_and_files_are_short(scene, most, tmp_path):
     path = tmp_path / "run.h5"
-    simulator = carom.Simulator(
-        scene(), carom.SequentialReflection(), record=path, event_limit=EVENTS
-    )
+    simulator = carom.Simulator(scene(), carom.SequentialReflection(), record=path, event_limit=EVENTS)
     sizes = []
     while simulator.trajectory.status is not carom.RunStatus.EVENT_LIMIT:
         simulator.run(simulator.time + (2000.0 if scene is bouncing else 200.0))

@@ -99,7 +99,7 @@ def test_pictures_and_commands_know_that_it_rests(tmp_path, monkeypatch, capsys)
     assert main(["render", str(path), "--to", "5", "--out", str(page)]) == 0
     assert main(["render", str(path), "--to", "5.1", "--out", str(page)]) == 2
     assert "within 0 to 5 s" in capsys.readouterr().err
-    with pytest.raises(ValueError, match="time must lie between 0.0 and 5.0 s"):
+    with pytest.raises(ValueError, match=r"time must lie between 0\.0 and 5\.0 s"):
         render(run, tmp_path / "run.png", time=5.5)
     assert frame_times(0.0, 5.0, 1, 1.0)[-1] == 5.0
     render(run, tmp_path / "run.glb", end=5.0, fps=2)
