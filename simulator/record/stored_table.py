@@ -10,6 +10,7 @@ import os
 import threading
 import zlib
 from collections.abc import Callable, Sequence
+from io import BufferedReader, FileIO
 from pathlib import Path
 from typing import Any
 
@@ -32,18 +33,24 @@ DAMAGE = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, O
 """What reading a damaged file may raise."""
 
 
+class _Stream(FileIO):
+    """A file that is closed when nobody uses it any more, which is what is meant and needs no warning.
+
+    A method ``__del__`` that closes it would be the wrong place: Ctrl-C that comes in the midst of it is lost.
+    """
+
+    _dealloc_warn = bool  # of FileIO, called with the stream
+
+
 class StoredFile:
     """A file to read bytes of, as it was when it was opened; closed when it is no longer used."""
 
     def __init__(self, path: Path):
         self.path = path
-        self._stream = path.open("rb", buffering=0)
+        self._stream = _Stream(path)
+        self._closer = BufferedReader(self._stream, 1)  # which closes it
         self.size = os.fstat(self._stream.fileno()).st_size
         self._turn = threading.Lock()
-
-    def __del__(self) -> None:
-        if stream := getattr(self, "_stream", None):
-            stream.close()
 
     def read(self, place: int, count: int) -> NDArray[np.uint8]:
         """So many bytes from a place on; FileFormatError where that is impossible."""

@@ -243,7 +243,9 @@ def _elsewhere(file: h5py.File, name: str, rng: random.Random) -> str:
             name, shape=shape, dtype=dtype, external=[(os.devnull, 0, h5py.h5f.UNLIMITED)]
         )
     elif way == 2:
-        made = file.create_dataset(name, shape=shape, dtype=dtype, external=[("/etc/passwd", 0, 64)])
+        outside = Path(file.filename).with_name("outside.bin")  # which later edits write to
+        outside.write_bytes(bytes(64))
+        made = file.create_dataset(name, shape=shape, dtype=dtype, external=[(str(outside), 0, 64)])
     else:
         made = file.create_dataset(name, data=content, chunks=True, compression=rng.choice(("gzip", "lzf")))
     made.attrs.update(attributes)
