@@ -16,7 +16,7 @@ import numpy as np
 
 import carom
 
-MOMENT = 0.25
+MOMENT = 0.6
 """[s] within which a writer is cut off, which is as long as some thousand events take to record."""
 
 
