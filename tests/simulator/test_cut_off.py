@@ -2,11 +2,15 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
+
+import carom
 
 HERE = Path(__file__).parent
 LINKS = HERE.parents[1] / ".links"
@@ -46,3 +50,35 @@ def test_files_of_runs_that_are_cut_off_load(how, writer, tmp_path):
 @pytest.mark.parametrize("writer", WRITERS)
 def test_files_of_fifty_runs_that_are_cut_off_load(how, writer, tmp_path):
     judge(how, writer, 50, 2, tmp_path)
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.7])
+def test_a_command_that_is_interrupted_says_one_sentence(delay, tmp_path):
+    path = tmp_path / "run.h5"
+    program = (
+        "import signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # which shells take from background jobs
+        "from carom.command_line import main\n"
+        "from carom.demos.bouncing_ball import BouncingBall\n"
+        "from cut_off import bouncing\n"
+        "BouncingBall.scene = lambda self: bouncing()\n"  # which never ends
+        f"sys.exit(main(['demo', 'bouncing-ball', '--duration', '1e9', '--no-view', '--out', {str(path)!r}]))"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", program],
+        env=os.environ | {"PYTHONPATH": f"{LINKS}{os.pathsep}{HERE}"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not path.exists():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+    time.sleep(delay)
+    process.send_signal(signal.SIGINT)
+    said, error = process.communicate(timeout=120)
+    assert process.returncode == 130, error
+    assert error.count("\n") == 1
+    assert error.startswith("carom: interrupted")
+    assert carom.Trajectory.load(path).status.value == "unfinished"
+    assert "Traceback" not in said + error
