@@ -387,7 +387,7 @@ class Simulator:
         )
         header["waits_for"] = one_event or bool(self._callbacks)
         header["turn_limit"] = 1 if self._functions else turns
-        why = self._go(header)
+        why = self._go(header, turns)
         if why == loop.AT_REST and self._functions:  # what stopped just now may have a zero
             self._user_event(self.time)
         self._call_back(known)
@@ -395,11 +395,13 @@ class Simulator:
             self._recorder.event_added()
         return why in (loop.REACHED, loop.AT_REST)
 
-    def _go(self, header: Any) -> int:
-        """Let the loop go on until it needs no law in Python; why it stopped."""
+    def _go(self, header: Any, turns: int) -> int:
+        """Let the loop go on until it needs no law in Python, or has asked one so many times; why it stopped."""
         world, outcome = self._world, None
         why = loop.ASK_LAW if header["asked"] else int(loop.advance(world.address))
-        while why == loop.ASK_LAW:
+        asked = 0
+        while why == loop.ASK_LAW and asked < turns:  # then it waits for its answer till the next call
+            asked += 1
             outcome = self._resolve(problem_of(world, self.model.scene))
             text = answer(world, outcome)
             why = int(loop.advance(world.address))

@@ -16,7 +16,7 @@ import numpy as np
 
 import carom
 
-MOMENT = 0.6
+MOMENT = 0.3
 """[s] within which a writer is cut off, which is as long as some thousand events take to record."""
 
 
@@ -132,7 +132,10 @@ def main(how, name, rounds, seed, folder):
     for number in range(int(rounds)):
         path = Path(folder) / f"{number}.h5"
         cut = interrupted if how == "interrupt" else killed
-        ends.append(cut(writer, path, moments.uniform(0.0, MOMENT) * (1.0 if number % 2 else 0.1)))
+        delay = moments.uniform(0.0, MOMENT) * (1.0 if number % 2 else 0.1)
+        if number == int(rounds) - 1:  # the last one has time to record something, on a busy machine too
+            delay = 10.0 * MOMENT
+        ends.append(cut(writer, path, delay))
         events.append(check(path, writer))
         left = [other.name for other in Path(folder).iterdir() if other.suffix == ".partial"]
         assert how == "kill" or not left, left
