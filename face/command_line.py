@@ -20,7 +20,9 @@ from .console import (
     BAD_INPUT,
     DONE,
     ENDED_BADLY,
+    INTERRUPTED,
     MEBIBYTE,
+    BadEnd,
     BadInput,
     complain,
     finite_number,
@@ -48,7 +50,7 @@ _SUMMARY_LOOKS = 300_000  # at pairs for the largest penetration of a summary: s
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit status: 0, 1 for a run that ended badly, 2 for bad input."""
+    """Run one command and return its exit status: 0, 1 for what ended badly, 2 for bad input, 130 after Ctrl-C."""
     parser = _parser()
     if not (sys.argv[1:] if argv is None else argv):
         parser.print_help()
@@ -61,8 +63,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return options.command(options)
     except BadInput as error:
         return complain(str(error), BAD_INPUT)
-    except KeyboardInterrupt:
-        return complain("interrupted", ENDED_BADLY)
+    except BadEnd as error:
+        return complain(str(error), ENDED_BADLY)
+    except KeyboardInterrupt as error:
+        return complain(str(error) or "interrupted", INTERRUPTED)
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
@@ -100,7 +104,7 @@ examples:
   carom render drop.h5 --out a.mp4 make a video of it, or .png, .gif, .glb, .html
   carom sweep program.py           run a program of yours a hundred times, on all cores
 
-exit status: 0 done, 1 a run that ended badly, 2 bad input.
+exit status: 0 done, 1 a run that ended badly, 2 bad input, 130 interrupted.
 Every command has --help.""",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -511,12 +515,15 @@ def _info(options: argparse.Namespace) -> int:
         ],
     )
     kinds = Counter(trajectory.event_kinds.tolist())
+    span = f"{trajectory.start_time:g} to {trajectory.end_time:.6f} s"
+    if trajectory.known_until > trajectory.end_time:
+        span += f", at rest up to {trajectory.known_until:g} s, as asked"
     say_table(
         ["run", options.run],
         [
             ["law", trajectory.law_name],
             ["seed", str(trajectory.seed)],
-            ["simulated time", f"{trajectory.start_time:g} to {trajectory.end_time:.6f} s"],
+            ["simulated time", span],
             ["events", ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())) or "none"],
             ["hash of events", trajectory.event_hash],
             *_summary(trajectory),
@@ -615,10 +622,15 @@ def _simulate(
         if not known:
             out.unlink(missing_ok=True)
         raise BadInput(str(error)) from None
+    cut_off = "cut off at t = {:g} s; {} holds the run up to there"
     try:
         trajectory = simulator.run(duration, progress=True)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"interrupted, {cut_off.format(simulator.time, out)}") from None
+    except OSError as error:  # of a disk that is full
+        raise BadEnd(str(error)) from None
     except BaseException:
-        complain(f"cut off at t = {simulator.time:g} s; {out} holds the run up to there", ENDED_BADLY)
+        complain(cut_off.format(simulator.time, out), ENDED_BADLY)
         raise
     elapsed = clock.perf_counter() - start
     say_table(["run", f"{law.name}, seed {seed}"], [*_summary(trajectory), ["wall time", f"{elapsed:.2f} s"]])

@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .bodies import Scene
 
-DONE, ENDED_BADLY, BAD_INPUT = 0, 1, 2
+DONE, ENDED_BADLY, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 MEBIBYTE = 1 << 20
 
 
 class BadInput(Exception):
     """What the user gave cannot be used; the message is one sentence."""
+
+
+class BadEnd(Exception):
+    """What was begun ended badly; the message is one sentence."""
 
 
 def finite_number(text: str) -> float:

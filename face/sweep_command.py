@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .console import (
     DONE,
     ENDED_BADLY,
+    INTERRUPTED,
     MEBIBYTE,
     BadInput,
     complain,
@@ -107,7 +108,7 @@ def _sweep(options: argparse.Namespace) -> int:
     except (EnsembleInterrupted, EnsembleStopped) as stop:
         if stop.ensemble is not None:
             _tell(stop.ensemble, options.store)
-        return complain(str(stop), ENDED_BADLY)
+        return complain(str(stop), INTERRUPTED if isinstance(stop, EnsembleInterrupted) else ENDED_BADLY)
     _tell(found, options.store)
     return DONE if found.good.any() else ENDED_BADLY
 

@@ -6,12 +6,12 @@ from pathlib import Path
 import h5py
 import numpy as np
 
-from ...bodies.files import file_path, replaced_when_whole
+from ...bodies.files import file_path
 from ..branches import BranchedRun, BranchNode
 from ..state import Model
 from .log import LOG_TABLES
 from .recorded import in_memory
-from .recording import VERSION, Recorder, opened, read_scene, read_trajectory, write_scene
+from .recording import VERSION, Recorder, opened, read_scene, read_trajectory, write_scene, write_whole
 from .schema import dataset_in, group_in, number_of, whole_of, write_text
 from .stored_table import DAMAGE, StoredFile, damaged
 
@@ -21,15 +21,7 @@ _KIND = "carom branched run"
 def save(run: BranchedRun, path: "str | os.PathLike") -> Path:
     """Write a tree; the file appears under its name only when it is complete."""
     target = file_path("path", path)
-    if target.is_dir():
-        raise IsADirectoryError(f"branched run {target}: expected a file name, got a folder")
-    with replaced_when_whole(target) as partial:
-        try:
-            file = h5py.File(partial, "w", libver="latest", locking=False)
-        except OSError as error:
-            raise OSError(f"branched run {target}: cannot be written ({error.strerror or error})") from error
-        with file:
-            _write(run, file)
+    write_whole(target, f"branched run {target}", lambda file: _write(run, file))
     return target
 
 

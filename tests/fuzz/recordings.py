@@ -226,7 +226,7 @@ def _link(file: h5py.File, name: str, rng: random.Random) -> str:
     if way in (0, 1):
         file[name] = h5py.SoftLink(target)
     elif way in (2, 3):
-        file[name] = h5py.ExternalLink(rng.choice(("other.h5", file.filename, "/etc/passwd", "\x01")), target)
+        file[name] = h5py.ExternalLink(rng.choice(("other.h5", file.filename, os.devnull, "\x01")), target)
     elif way == 4:
         file.create_group(name)
     else:
@@ -251,7 +251,9 @@ def _elsewhere(file: h5py.File, name: str, rng: random.Random) -> str:
             name, shape=shape, dtype=dtype, external=[(os.devnull, 0, h5py.h5f.UNLIMITED)]
         )
     elif way == 2:
-        made = file.create_dataset(name, shape=shape, dtype=dtype, external=[("/etc/passwd", 0, 64)])
+        outside = Path(file.filename).with_name("outside.bin")  # which later edits write to
+        outside.write_bytes(bytes(64))
+        made = file.create_dataset(name, shape=shape, dtype=dtype, external=[(str(outside), 0, 64)])
     else:
         made = file.create_dataset(name, data=content, chunks=True, compression=rng.choice(("gzip", "lzf")))
     made.attrs.update(attributes)
