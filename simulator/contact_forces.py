@@ -54,8 +54,7 @@ class ContactForces:
     >>> scene = carom.Scene()
     >>> floor = scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True))
     >>> ball = scene.add(carom.Body(carom.Sphere(0.1), mass=2.0, position=(0, 0, 0.1)))
-    >>> run = carom.Simulator(scene, carom.StrongeCoulomb()).run(1.0)
-    >>> forces = run.contact_forces(run.end_time)
+    >>> forces = carom.Simulator(scene, carom.StrongeCoulomb()).run(1.0).contact_forces(0.5)
     >>> forces.normal_force.round(9).tolist(), forces.unique.tolist()
     ([19.62], [True])
     """
@@ -121,9 +120,9 @@ def joint_forces(run: "Trajectory", time: float, side: str = "right") -> JointFo
 
 def contact_impulse(run: "Trajectory", start: float, end: float) -> Array:
     """Impulse of lasting contact on every body: see `Trajectory.contact_impulse`."""
-    if not run.start_time <= start <= end <= run.end_time:
+    if not run.start_time <= start <= end <= run.known_until:
         raise ValueError(
-            f"start, end: expected rising times within [{run.start_time:g}, {run.end_time:g}] s, "
+            f"start, end: expected rising times within [{run.start_time:g}, {run.known_until:g}] s, "
             f"got {start:g} and {end:g}"
         )
     starts = run.log.pieces.column("start")

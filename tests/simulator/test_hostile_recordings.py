@@ -1,6 +1,7 @@
 """Recordings that lead elsewhere, or hold what no run leaves: each found case is refused in one sentence."""
 
 import json
+import os
 import zlib
 
 import h5py
