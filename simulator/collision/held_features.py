@@ -1,17 +1,20 @@
 """Which features of triangle meshes lasting contact keeps together: they are not looked for as impacts."""
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
 from ..event import ContactPatch, Feature
 from ..state import Array, Model
-from ..tolerances import CONTACT_GAP, HELD_PLACE
+from ..tolerances import CONTACT_GAP, HELD_PLACE, STAR_SLOPE
 from . import mesh_pairs
 from .held_kernels import spanned
 from .mesh_kernels import BESIDE, EDGES, POINT_A, POINT_B
 from .pairs import Pair, pair_size
 
+Key = tuple[int, int, int]
 _SHIELDED = 1  # in the last column of a pair of features
 
 
@@ -52,39 +55,82 @@ def slides_past(
     """
     if not _has_features(model, int(patch.bodies[0, 0]), int(patch.bodies[0, 1])):
         return False
-    own = {
-        (POINT_A, i, j) if a == Feature.POINT else (POINT_B, j, i) if b == Feature.POINT else (EDGES, i, j)
-        for (a, b), (i, j) in zip(
-            patch.feature[lasting].tolist(), patch.feature_index[lasting].tolist(), strict=True
-        )
-    }
+    own = _keys(patch.chosen(lasting))
     _, shielded = _touching(model, patch.chosen([which]), states)
     return any(row not in own for row in shielded)
 
 
-def _touching(
-    model: Model, patch: ContactPatch, states: Array
-) -> tuple[NDArray[np.int64], list[tuple[int, int, int]]]:
-    """Rows (k, 4) of features that touch where contacts of one pair of bodies are, and all pairs of sharp ones that
-    come together there."""
+def _touching(model: Model, patch: ContactPatch, states: Array) -> tuple[NDArray[np.int64], list[Key]]:
+    """Rows (k, 4) of features that touch where lasting contacts of one pair of bodies are, and all pairs of sharp
+    ones that come together there.
+
+    Not a corner and a face that rises over the one on which the corner is held, nor edges of which one does: in a
+    valley they strike.
+    """
     a, b = pair = (int(patch.bodies[0, 0]), int(patch.bodies[0, 1]))
-    size = pair_size(model, pair)
+    size, own = pair_size(model, pair), _keys(patch)
+    rounded = model.surface(a).radius + model.surface(b).radius > 0.0
     rows = mesh_pairs.surface_contacts(
         model.surface(a), model.surface(b), states[[a, b]], float(patch.gap.max()) + CONTACT_GAP * size
     )
     places = rows[:, 4:7] @ kernels.rotation_matrix(states[b, 3:7]).T + states[b, :3]
-    near = (np.linalg.norm(places[:, None] - patch.point[None], axis=2) <= HELD_PLACE * size).any(axis=1)
-    held = rows[near, :4].astype(np.int64)
-    held[:, 3] = 0
-    return held, sorted({row for place in places[near] for row in _around(model, pair, place, states)})
+    held: dict[Key, None] = {}
+    around: set[Key] = set()
+    for point, normal in zip(patch.point, patch.normal, strict=True):
+        near = np.linalg.norm(places - point, axis=1) <= HELD_PLACE * size
+        found = {(row[0], row[1], row[2]): None for row in rows[near, :3].astype(np.int64).tolist()}
+        if rounded:
+            held |= found
+            continue
+        strike = _rising(model, pair, point, normal, states)
+        held |= {key: None for key in found if key in own or not strike(key)}
+        for place in places[near]:
+            around |= {key for key in _around(model, pair, place, states) if key in own or not strike(key)}
+    return np.array([(*key, 0) for key in held], dtype=np.int64).reshape(-1, 4), sorted(around)
 
 
-def _around(model: Model, pair: Pair, place: Array, states: Array) -> set[tuple[int, int, int]]:
+def _keys(patch: ContactPatch) -> set[Key]:
+    """Kind and numbers of the features of contacts."""
+    return {
+        (POINT_A, i, j) if a == Feature.POINT else (POINT_B, j, i) if b == Feature.POINT else (EDGES, i, j)
+        for (a, b), (i, j) in zip(patch.feature.tolist(), patch.feature_index.tolist(), strict=True)
+    }
+
+
+def _rising(model: Model, pair: Pair, point: Array, normal: Array, states: Array) -> Callable[[Key], bool]:
+    """Whether, of a pair of features at a contact, a face or an edge rises over the contact's plane towards the other
+    body."""
+    within = HELD_PLACE * pair_size(model, pair)
+    faces: list[set[int]] = []
+    edges: list[set[int]] = []
+    for body, outward in zip(pair, (-normal, normal), strict=True):
+        surface, turn = model.surface(body), kernels.rotation_matrix(states[body, 3:7])
+        where, up = (point - states[body, :3]) @ turn, outward @ turn
+        near = mesh_pairs.triangles_at(surface, where, within)
+        faces.append(
+            set(surface.group[near][_over(surface.points[surface.triangles[near]] - where, up, within)])
+        )
+        edges.append(set(np.flatnonzero(_over(surface.points[surface.edges] - where, up, within))))
+
+    def strike(key: Key) -> bool:
+        kind, one, other = key
+        if kind == EDGES:
+            return one in edges[0] or other in edges[1]
+        return other in faces[1 if kind == POINT_A else 0]
+
+    return strike
+
+
+def _over(arms: Array, up: Array, within: float) -> NDArray[np.bool_]:
+    """Which features, of places `arms` (n, k, 3) from a contact, rise over its plane."""
+    rises: NDArray[np.bool_] = arms @ up > STAR_SLOPE * np.linalg.norm(arms, axis=2) + within
+    return rises.any(axis=1)
+
+
+def _around(model: Model, pair: Pair, place: Array, states: Array) -> set[Key]:
     """Pairs of sharp features that come together at a place, also those that others shield: the search for impacts
     could only creep past them."""
     first, second = (model.surface(body) for body in pair)
-    if first.radius + second.radius > 0.0:
-        return set()
     within = HELD_PLACE * pair_size(model, pair)
     points, edges, groups = [], [], []
     for body, surface in zip(pair, (first, second), strict=True):

@@ -18,7 +18,7 @@ import numpy as np
 
 from ...compiled import kernel
 from ..kernels import cross, dot, evaluate_piece, first_root, matrix3x3, rotation_matrix, vector6
-from ..tolerances import PENETRATION, SIDEWAYS, STAR_SLOPE, TOUCH_GAP
+from ..tolerances import PENETRATION, SAME_NORMAL, SIDEWAYS, STAR_SLOPE, TOUCH_GAP
 
 POINT_A, POINT_B, EDGES = 0, 1, 2  # a point of A on a triangle of B, a point of B on one of A, edge on edge
 BESIDE = 10  # added to the first two: a triangle beside one that holds a round point, and shared corners
@@ -310,22 +310,27 @@ def look_again(gap, rate, half_curvature, touch, deepest, slow):
 
 
 @kernel()
-def is_known(known, pose, x, y, z, radius, size, slow, travelled):
+def is_known(known, pose, x, y, z, nx, ny, nz, radius, size, slow, travelled):
     """Whether a contact of which the law has just taken care is at (x, y, z) and does not approach.
 
-    `radius`: between a place of contact and (x, y, z). `travelled` is how far anything may have moved since
-    then: soon the contact is no longer where it was.
+    n: normal of what touches there, from B to A; a contact with this normal speaks for it alone, others where there
+    is none, as where several features are one contact. `radius`: between a place of contact and (x, y, z).
+    `travelled` is how far anything may have moved since then: soon the contact is no longer where it was.
     """
     if travelled > KNOWN_PLACE * size:
         return False
     near = 2.0 * KNOWN_PLACE * size + radius
+    found = False
     for k in range(known.shape[0]):
         away = (known[k, 0] - x) ** 2 + (known[k, 1] - y) ** 2 + (known[k, 2] - z) ** 2
-        if away <= near * near and (
-            velocity_along(pose, x, y, z, known[k, 3], known[k, 4], known[k, 5]) >= -slow
-        ):
-            return True
-    return False
+        if away > near * near:
+            continue
+        mx, my, mz = known[k, 3], known[k, 4], known[k, 5]
+        keeps = velocity_along(pose, x, y, z, mx, my, mz) >= -slow
+        if (mx - nx) ** 2 + (my - ny) ** 2 + (mz - nz) ** 2 <= SAME_NORMAL * SAME_NORMAL:
+            return keeps
+        found = found or keeps
+    return found
 
 
 @kernel()
@@ -431,7 +436,9 @@ def point_step(
         rate = sign * velocity_along(pose, px, py, pz, mx, my, mz)
         gap = distance - radius
         if radius > 0.0 and gap <= touch and rate < -slow:
-            if is_known(known, pose, px, py, pz, radius, size, slow, travelled):
+            if is_known(
+                known, pose, px, py, pz, sign * mx, sign * my, sign * mz, radius, size, slow, travelled
+            ):  # fmt: skip
                 return first_root(deepest, 0.0, half)
             return TOUCHES
         step = look_again(gap, rate, half, touch, deepest, slow)
@@ -448,7 +455,8 @@ def point_step(
     rate = sign * side * velocity_along(pose, px, py, pz, nx, ny, nz)
     sideways = 0.0 if region == 0 else square - height * height
     if height <= touch and rate < -slow and sideways <= (SIDEWAYS * size) ** 2:
-        if is_known(known, pose, px, py, pz, 0.0, size, slow, travelled):
+        out = sign * side
+        if is_known(known, pose, px, py, pz, out * nx, out * ny, out * nz, 0.0, size, slow, travelled):
             return max(step, first_root(deepest, 0.0, half))
         return TOUCHES
     return max(step, look_again(height, rate, half, touch, deepest, slow))
@@ -525,7 +533,7 @@ def edge_step(
     if side != 0:
         rate *= side
     if side != 0 and gap <= touch and rate < -slow and sideways <= (SIDEWAYS * size) ** 2:
-        if is_known(known, pose, px, py, pz, radius, size, slow, travelled):
+        if is_known(known, pose, px, py, pz, side * nx, side * ny, side * nz, radius, size, slow, travelled):
             return max(step, first_root(deepest, 0.0, half))
         return TOUCHES
     if gap < -BAND * size:  # round edges whose axes are closer than their radii, beside each other
