@@ -73,19 +73,32 @@ def compliant_impact(W, u, friction, restitution, stiffness, total):
     fastest = math.sqrt(max(W[0, 0], stiffness * (W[1, 1] + W[2, 2])))
     depth = deepest = 0.0
     for _ in range(400 * COMPLIANT_STEPS):
+        loads = velocity[0] < COMPLIANT_LEFT * u[0] and depth >= deepest
+        reached = 0.0 if loads else deepest  # a spring that is pressed on knows no unloading within the step
         _, steepness = normal_force(depth, deepest, share) if velocity[0] > 0.0 else (0.0, 1.0)
         dt = 0.5 * math.pi / (COMPLIANT_STEPS * max(fastest, math.sqrt(steepness * W[0, 0])))
         new = compliant_step(
-            W, velocity, friction, share, stiffness, dt, depth, deepest, stretch, impulse, after
+            W, velocity, friction, share, stiffness, dt, depth, reached, stretch, impulse, after
         )
         rest = (1.0 - share) * deepest
-        ends = after[0] > 0.0 and new <= rest
-        if ends and depth > rest:  # so long as the spring pushes, and no longer
-            for _ in range(4):
-                dt *= (depth - rest) / (depth - new)
+        ends = not loads and after[0] > 0.0 and new <= rest
+        turns = loads and after[0] > 0.0
+        if turns or (ends and depth > rest):  # up to the end of compression, or so long as the spring pushes
+            low, high = 0.0, dt
+            below, above = (velocity[0], after[0]) if turns else (depth - rest, new - rest)
+            for _ in range(COMPLIANT_ROUNDS):
+                dt = low + (high - low) * below / (below - above)
                 new = compliant_step(
-                    W, velocity, friction, share, stiffness, dt, depth, deepest, stretch, impulse, after
+                    W, velocity, friction, share, stiffness, dt, depth, reached, stretch, impulse, after
                 )
+                value = after[0] if turns else new - rest
+                if abs(value) <= COMPLIANT_LEFT * (-u[0] if turns else deepest):
+                    break
+                if (value < 0.0) == (below < 0.0):
+                    low, below, above = dt, value, 0.5 * above
+                else:
+                    high, above, below = dt, value, 0.5 * below
+        ends = ends or (turns and share <= 0.0)
         first = stretch[0] + 0.5 * dt * (velocity[1] + after[1])
         second = stretch[1] + 0.5 * dt * (velocity[2] + after[2])
         deepest = max(deepest, new)

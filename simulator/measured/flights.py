@@ -53,21 +53,27 @@ class Flight:
         return self.last - self.first + 1
 
 
-def angular_acceleration(rotation: Array, spin: Array, gyration: Array) -> Array:
-    """World angular acceleration (3,) [rad/s²] without torque (Euler): gyration (3, 3) [m²] in body axes."""
+def turning_rates(rotation: Array, spin: Array, gyration: Array) -> tuple[Array, Array]:
+    """World angular acceleration (3,) [rad/s²] without torque (Euler), and its rate of change (3,) [rad/s³];
+    gyration (3, 3) [m²] in body axes."""
     body = rotation.T @ spin
-    return rotation @ np.linalg.solve(gyration, np.cross(gyration @ body, body))
+    rate = np.linalg.solve(gyration, np.cross(gyration @ body, body))
+    change = np.linalg.solve(gyration, np.cross(gyration @ rate, body) + np.cross(gyration @ body, rate))
+    acceleration = rotation @ rate
+    return acceleration, np.cross(spin, acceleration) + rotation @ change
 
 
-def turned_by(spin: Array, acceleration: Array, after: Array) -> Array:
-    """Rotation vectors (n, 3) [rad] by which a body turns in times (n,) [s] from spin (3,) and its rate of
-    change.
+def turned_by(spin: Array, rates: tuple[Array, Array], after: Array) -> Array:
+    """Rotation vectors (n, 3) [rad] by which a body turns in times (n,) [s] from spin (3,) and its
+    `turning_rates`.
 
-    The series of Magnus to third order in time, of which the next term is below 1e-4 rad for a tenth of a
-    turn and moments within a fifth of each other.
+    The series of Magnus to third order in time; what is left out is below 1e-4 rad for a fifteenth of a turn
+    and moments within a fifth of each other.
     """
     t = np.asarray(after)[:, None]
-    return spin * t + 0.5 * acceleration * t**2 - np.cross(spin, acceleration) * t**3 / 12.0
+    acceleration, change = rates
+    cubic = change / 6.0 - np.cross(spin, acceleration) / 12.0
+    return spin * t + 0.5 * acceleration * t**2 + cubic * t**3
 
 
 @lru_cache(maxsize=4096)
@@ -99,16 +105,14 @@ def _foretold(
     last = rotation[stop - 1]
     turned = vector_of(rotation[start:stop] @ last.T)
     spin = (inverse @ turned)[1]
-    curve = 0.5 * angular_acceleration(last, spin, gyration) * times**2
+    curve = 0.5 * turning_rates(last, spin, gyration)[0] * times**2
     turn = inverse @ (turned - curve)
     rough = np.concatenate([(free - design @ line) / noise[0], (turned - curve - design @ turn) / noise[1]])
     misfit = float(np.sqrt(6.0 * np.mean(rough**2) * count / (6.0 * count - 12.0)))
     if stop >= len(center):
         return np.inf, misfit
     place = center[stop] - 0.5 * fall - line.sum(axis=0)
-    angle = vector_of((rotation[stop] @ last.T)[None])[0] - 0.5 * angular_acceleration(
-        last, turn[1], gyration
-    )
+    angle = vector_of((rotation[stop] @ last.T)[None])[0] - 0.5 * turning_rates(last, turn[1], gyration)[0]
     off = np.concatenate([place / noise[0], (angle - turn.sum(axis=0)) / noise[1]])
     return float(np.abs(off).max()) / spread, misfit
 
@@ -153,11 +157,11 @@ def fit_flight(
     path = np.linalg.lstsq(design, free, rcond=None)[0]
     base, spin = rotation[(first + last) // 2], np.zeros(3)
     for _ in range(3):
-        turn = rotation_of(turned_by(spin, angular_acceleration(base, spin, gyration), after)) @ base
+        turn = rotation_of(turned_by(spin, turning_rates(base, spin, gyration), after)) @ base
         left = vector_of(rotation[frames] @ turn.transpose(0, 2, 1))
         step = np.linalg.lstsq(design, left, rcond=None)[0]
         base, spin = rotation_of(step[:1])[0] @ base, spin + step[1]
-    turn = rotation_of(turned_by(spin, angular_acceleration(base, spin, gyration), after)) @ base
+    turn = rotation_of(turned_by(spin, turning_rates(base, spin, gyration), after)) @ base
     left = vector_of(rotation[frames] @ turn.transpose(0, 2, 1))
     misfit = (
         float(np.sqrt(np.mean((free - design @ path) ** 2))),

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from .flights import SLOW, Flight, angular_acceleration, turned_by
+from .flights import SLOW, Flight, turned_by, turning_rates
 from .tracking import rotation_of, vector_of
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def _impact(measured: "Measured", before: Flight, after: Flight) -> MeasuredImpa
     low, high = looks[max(best - 1, 0)], looks[min(best + 1, _LOOKS - 1)]
     found = minimize_scalar(
         lambda moment: met(moment).chi_squared, bounds=(low, high), method="bounded",
-        options={"xatol": 1e-4 * measured.interval},
+        options={"xatol": 1e-5 * measured.interval},
     )  # fmt: skip
     meeting = met(float(found.x))
     freedom = 6 * (len(early) + len(late)) - 19
@@ -127,19 +127,21 @@ def _meeting(
         [np.ones(len(frames)), np.where(second, 0.0, after), np.where(second, after, 0.0)]
     )
     free = measured.center[frames] - 0.5 * after[:, None] ** 2 * measured.gravity
-    path = np.linalg.lstsq(design, free, rcond=None)[0]
+    spread = np.linalg.inv(design.T @ design)
+    fitted = spread @ design.T
+    path = fitted @ free
     gyration = measured.gyration_matrix
     seen = measured.rotation[frames]
     left = np.zeros((len(frames), 3))
     for step in range(4):
-        rates = [angular_acceleration(rotation, rate, gyration) for rate in spin]
+        rates = [turning_rates(rotation, rate, gyration) for rate in spin]
         turn = np.where(
             second[:, None], turned_by(spin[1], rates[1], after), turned_by(spin[0], rates[0], after)
         )
         left = vector_of(seen @ (rotation_of(turn) @ rotation).transpose(0, 2, 1))
         if step == 3:
             break
-        better = np.linalg.lstsq(design, left, rcond=None)[0]
+        better = fitted @ left
         rotation, spin = rotation_of(better[:1])[0] @ rotation, spin + better[1:]
     squares = np.sum(((free - design @ path) / noise[0]) ** 2) + np.sum((left / noise[1]) ** 2)
-    return _Meeting(float(squares), path[0], path[1:], rotation, spin, np.linalg.inv(design.T @ design))
+    return _Meeting(float(squares), path[0], path[1:], rotation, spin, spread)

@@ -23,6 +23,8 @@ _EVEN = 0.02
 """Share of a frame by which intervals between frames may differ; more are frames that are missing."""
 _FEWEST = 8
 """Frames below which nothing can be told."""
+_SHARPEST = 1e-6
+"""[m], [rad] below which no noise is believed: that of motions without any would be rounding."""
 _LENGTH = 1e-3
 """Of a measured quaternion, by which it may differ from one."""
 
@@ -140,7 +142,7 @@ class Measured:
         fourth differences, so of what changes from frame to frame only."""
         position = tracking.high_differences(self.position)
         turning = 2.0 * tracking.high_differences(self.orientation)
-        return max(position, 1e-9), max(turning, 1e-9)
+        return max(position, _SHARPEST), max(turning, _SHARPEST)
 
     @cached_property
     def flights(self) -> list[Flight]:

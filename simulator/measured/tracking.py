@@ -2,10 +2,12 @@
 
 import numpy as np
 from numpy.typing import NDArray
-
-from ...bodies.rotation import rotation_matrices
+from scipy.spatial.transform import Rotation
 
 Array = NDArray[np.float64]
+
+_HALF_TURN = -0.999
+"""Cosine of an angle beyond which the axis does not follow from the difference to the inverse turn."""
 
 
 def rotation_of(vectors: Array) -> Array:
@@ -21,9 +23,20 @@ def rotation_of(vectors: Array) -> Array:
 
 def vector_of(rotations: Array) -> Array:
     """Rotation vectors (n, 3) [rad], at most π long, of rotation matrices (n, 3, 3)."""
-    from scipy.spatial.transform import Rotation
-
-    return Rotation.from_matrix(rotations).as_rotvec()
+    across = 0.5 * np.stack(
+        [
+            rotations[:, 2, 1] - rotations[:, 1, 2],
+            rotations[:, 0, 2] - rotations[:, 2, 0],
+            rotations[:, 1, 0] - rotations[:, 0, 1],
+        ],
+        axis=-1,
+    )
+    cosine = 0.5 * (rotations[:, 0, 0] + rotations[:, 1, 1] + rotations[:, 2, 2] - 1.0)
+    if cosine.min(initial=1.0) < _HALF_TURN:
+        return Rotation.from_matrix(rotations).as_rotvec()
+    sine = np.sqrt(np.einsum("ij,ij->i", across, across))
+    small = sine < 1e-9
+    return across * np.where(small, 1.0, np.arctan2(sine, cosine) / np.where(small, 1.0, sine))[:, None]
 
 
 def cross_matrices(vectors: Array) -> Array:
@@ -48,8 +61,3 @@ def high_differences(values: Array) -> float:
     A median, so that a kink here and there does not count; 70 is the sum of the squared binomials.
     """
     return float(1.4826 * np.median(np.abs(np.diff(values, 4, axis=0))) / np.sqrt(70.0))
-
-
-def turned_frames(quaternions: Array) -> Array:
-    """Rotation matrices (n, 3, 3) of measured quaternions (n, 4)."""
-    return rotation_matrices(quaternions)
