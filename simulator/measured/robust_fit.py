@@ -87,7 +87,7 @@ def robust_fit(
         if moved < _SETTLED:
             break
     slopes = _slopes(residual, value, scale, bounds)
-    return _with_resamples(value, rows, slopes, scale, softness, groups, seed)
+    return _with_resamples(value, rows, slopes, scale, bounds, softness, groups, seed)
 
 
 def median_estimate(values: Array, groups: NDArray[np.int64], seed: int = 0) -> Estimate:
@@ -123,6 +123,7 @@ def _with_resamples(
     rows: Array,
     slopes: Array,
     scale: Array,
+    bounds: Array,
     softness: float,
     groups: NDArray[np.int64],
     seed: int,
@@ -146,4 +147,5 @@ def _with_resamples(
     for k, draw in enumerate(draws):
         matrix = np.tensordot(draw, curvature, axes=1)
         steps[k] = -np.linalg.lstsq(matrix, draw @ gradient, rcond=1e-12)[0]
-    return RobustFit(value, value + wider * steps * scale, rows, total, scale)
+    resamples = np.clip(value + wider * steps * scale, bounds[:, 0], bounds[:, 1])
+    return RobustFit(value, resamples, rows, total, scale)

@@ -1,20 +1,15 @@
 """Measured motions: what is refused, how they split into flights, and what impacts they tell."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 import carom
-
-sys.path.insert(0, str(Path(__file__).parent))
-import simulated_tosses
-
 from carom.simulator.measured.flights import turned_by, turning_rates
 from carom.simulator.measured.tracking import rotation_of, vector_of
+
+from . import simulated_tosses
 
 RATE = 200.0
 
