@@ -28,6 +28,7 @@ FEWEST = 5
 FILLED = 0.5
 """Share of its range that an interval of a constant may fill; more, and the data do not determine it."""
 _LOGARITHMIC = ("tangential_stiffness",)
+_UNLIMITED = ("tangential_stiffness", "speed_exponent", "mass_exponent", "slip_loss")
 _SOFT = 0.01
 """[m/s] softness of the first fit; then the median residual of that one."""
 _SOFTEST = 1e-4
@@ -228,6 +229,8 @@ def _estimates(
     """Constants with intervals, or UndeterminedError that names those which the data do not move."""
     interval = fit.interval()
     loose = fit.flat() | (interval[:, 1] - interval[:, 0] > FILLED * (bounds[:, 1] - bounds[:, 0]))
+    ends_at_limit = (interval[:, 0] <= bounds[:, 0]) | (interval[:, 1] >= bounds[:, 1])
+    loose |= ends_at_limit & np.isin(names, _UNLIMITED)  # their limits are no physics
     if loose.any():
         which = [name for name, is_loose in zip(names, loose, strict=True) if is_loose]
         k = int(np.argmax(loose))
