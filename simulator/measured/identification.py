@@ -100,6 +100,21 @@ class Identification:
             material=material, name=body.name,
         )  # fmt: skip
 
+    def on(
+        self,
+        measured: Sequence[Measured],
+        body: Body,
+        normal: Any = (0.0, 0.0, 1.0),
+        lever: float | None = None,
+    ) -> "Identification":
+        """The same body, law and constants with the impacts of other motions, for which nothing is fitted."""
+        motions = [
+            m.of_body(self.parameters.center_of_mass, self.parameters.gyration, self.gravity)
+            for m in measured
+        ]
+        impacts = _impacts(motions, body, normal, lever, self.parameters)
+        return replace(self, impacts=impacts, states=impacts.states(self.parameters))
+
     def summary(self) -> str:
         """The stages in words, a line for each constant."""
         lines = []
@@ -174,8 +189,9 @@ def identify(
         states = impacts.states(parameters)
         names = [name for name in free if name in RANGES]
         if names:
-            stage, model = _impact_stage(impacts, states, model, names, seed)
-            stages.append(stage)
+            model, found, error = fit_constants(states, impacts.toss, model, names, seed)
+            used = f"{len(impacts)} single impacts of {len(np.unique(impacts.toss))} motions, {law.name}"
+            stages.append(Stage("impacts", used, found, median_estimate(error, impacts.toss, seed)))
         bar.show(3.0)
         sliding = None
         if SLIDING in free:
@@ -300,10 +316,16 @@ def _body_stage(
     return Stage("body", used, found, floor), parameters_of(fit.value)
 
 
-def _impact_stage(
-    impacts: ImpactSet, states: ContactStates, model: ContactModel, names: Sequence[str], seed: int
-) -> tuple[Stage, ContactModel]:
-    """The law's constants from single impacts."""
+def fit_constants(
+    states: ContactStates,
+    groups: NDArray[np.int64],
+    model: ContactModel,
+    names: Sequence[str],
+    seed: int = 0,
+    refuse: bool = True,
+) -> tuple[ContactModel, dict[str, Estimate], Array]:
+    """The model with the constants `names` fitted to impacts, these with intervals over groups (n,), and the errors
+    (n,) [m/s]. Constants that the data do not move raise UndeterminedError, unless they are not to be refused."""
 
     def there(name: str, value: float) -> float:
         return float(np.log(value)) if name in _LOGARITHMIC else float(value)
@@ -324,8 +346,6 @@ def _impact_stage(
 
     start = np.array([there(name, getattr(model, name)) for name in names])
     scale = np.array([1.0 if name in _LOGARITHMIC else 0.1 for name in names])
-    fit = _soft_fit(residual, start, scale, limits, impacts.toss, seed)
-    found = _estimates(names, fit, limits, back)
-    error = median_estimate(np.linalg.norm(fit.residual, axis=1), impacts.toss, seed)
-    used = f"{len(impacts)} single impacts of {len(np.unique(impacts.toss))} motions, {model.law.name}"
-    return Stage("impacts", used, found, error), model_of(fit.value)
+    fit = _soft_fit(residual, start, scale, limits, groups, seed)
+    found = _estimates(names, fit, limits, back) if refuse else {}
+    return model_of(fit.value), found, np.linalg.norm(fit.residual, axis=1)

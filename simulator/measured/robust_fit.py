@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 RESAMPLES = 999
 CONFIDENCE = 0.95
 _ROUNDS = 60
-_SETTLED = 1e-7
+_SETTLED = 1e-5
 """Step, of each constant's scale, at which a search ends."""
 _DIFFERENCE = 1e-4
 """Step of difference quotients, of each constant's scale."""
