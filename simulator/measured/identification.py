@@ -15,7 +15,7 @@ from .contact_model import RANGES, ContactModel
 from .flight_constants import flight_constants
 from .impact_set import BodyParameters, ContactStates, ImpactSet
 from .measured import Measured
-from .robust_fit import CONFIDENCE, RobustFit, median_estimate, robust_fit
+from .robust_fit import CONFIDENCE, Earlier, RobustFit, median_estimate, robust_fit
 from .sliding import sliding_friction
 
 Array = NDArray[np.float64]
@@ -181,7 +181,8 @@ def identify(
             motions = [m.of_body(parameters.center_of_mass, parameters.gyration, gravity) for m in motions]
             impacts = _impacts(motions, body, normal, lever, parameters)
             if wanted:
-                stage, parameters = _body_stage(impacts, parameters, wanted, body, seed)
+                stage, fit, parameters_of = _body_stage(impacts, parameters, wanted, body, seed)
+                parameters = parameters_of(fit.value)
         if wanted:
             stages.append(stage)
         bar.show(2.0)
@@ -189,7 +190,8 @@ def identify(
         states = impacts.states(parameters)
         names = [name for name in free if name in RANGES]
         if names:
-            model, found, error = fit_constants(states, impacts.toss, model, names, seed)
+            known = (fit, lambda x: impacts.states(parameters_of(x))) if wanted else None
+            model, found, error = fit_constants(states, impacts.toss, model, names, seed, body=known)
             used = f"{len(impacts)} single impacts of {len(np.unique(impacts.toss))} motions, {law.name}"
             stages.append(Stage("impacts", used, found, median_estimate(error, impacts.toss, seed)))
         bar.show(3.0)
@@ -232,11 +234,12 @@ def _soft_fit(
     bounds: Array,
     groups: NDArray[np.int64],
     seed: int,
+    earlier: Earlier | None = None,
 ) -> RobustFit:
     """A fit whose softness is the size of its own residuals."""
     first = robust_fit(residual, start, scale, bounds, _SOFT, groups, seed)
     softness = max(float(np.median(np.linalg.norm(first.residual, axis=1))), _SOFTEST)
-    return robust_fit(residual, first.value, scale, bounds, softness, groups, seed)
+    return robust_fit(residual, first.value, scale, bounds, softness, groups, seed, earlier)
 
 
 def _estimates(
@@ -265,7 +268,7 @@ def _estimates(
 
 def _body_stage(
     impacts: ImpactSet, parameters: BodyParameters, wanted: Sequence[str], body: Body, seed: int
-) -> tuple[Stage, BodyParameters]:
+) -> tuple[Stage, RobustFit, Callable[[Array], BodyParameters]]:
     """Centre of mass, moments and rounding from the law-free residual."""
     size = body.shape.bounding_radius
     names: list[str] = []
@@ -313,7 +316,7 @@ def _body_stage(
     found = _estimates(names, fit, limits, back)
     floor = median_estimate(np.linalg.norm(fit.residual, axis=1), impacts.toss, seed)
     used = f"{len(impacts)} single impacts of {len(np.unique(impacts.toss))} motions, no law"
-    return Stage("body", used, found, floor), parameters_of(fit.value)
+    return Stage("body", used, found, floor), fit, parameters_of
 
 
 def fit_constants(
@@ -323,9 +326,11 @@ def fit_constants(
     names: Sequence[str],
     seed: int = 0,
     refuse: bool = True,
+    body: tuple[RobustFit, Callable[[Array], ContactStates]] | None = None,
 ) -> tuple[ContactModel, dict[str, Estimate], Array]:
     """The model with the constants `names` fitted to impacts, these with intervals over groups (n,), and the errors
-    (n,) [m/s]. Constants that the data do not move raise UndeterminedError, unless they are not to be refused."""
+    (n,) [m/s]. Constants that the data do not move raise UndeterminedError, unless they are not to be refused.
+    ``body``: the fit of a body on whose constants the impacts depend, and how; intervals then tell of both."""
 
     def there(name: str, value: float) -> float:
         return float(np.log(value)) if name in _LOGARITHMIC else float(value)
@@ -340,12 +345,16 @@ def fit_constants(
             {name: back(name, value) for name, value in zip(names, x.tolist(), strict=True)}
         )
 
-    def residual(x: Array) -> Array:
-        impulse, resolved = model_of(x).impulses(states)
-        return states.residual(np.where(resolved[:, None], impulse, 0.0))
+    def left(x: Array, those: ContactStates) -> Array:
+        impulse, resolved = model_of(x).impulses(those)
+        return those.residual(np.where(resolved[:, None], impulse, 0.0))
 
+    earlier = None
+    if body is not None:
+        fitted, states_of = body
+        earlier = Earlier(fitted, lambda x, y: left(x, states_of(y)))
     start = np.array([there(name, getattr(model, name)) for name in names])
     scale = np.array([1.0 if name in _LOGARITHMIC else 0.1 for name in names])
-    fit = _soft_fit(residual, start, scale, limits, groups, seed)
+    fit = _soft_fit(lambda x: left(x, states), start, scale, limits, groups, seed, earlier)
     found = _estimates(names, fit, limits, back) if refuse else {}
     return model_of(fit.value), found, np.linalg.norm(fit.residual, axis=1)

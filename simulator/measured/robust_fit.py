@@ -52,6 +52,14 @@ class RobustFit:
         return (np.abs(vectors[:, loose]) > 0.1).any(axis=1)
 
 
+@dataclass(frozen=True, eq=False)
+class Earlier:
+    """A fit on which a later one depends: `residual(later, earlier)` gives (n, k) for constants of both."""
+
+    fit: RobustFit
+    residual: Callable[[Array, Array], Array]
+
+
 def robust_fit(
     residual: Callable[[Array], Array],
     start: Array,
@@ -60,9 +68,11 @@ def robust_fit(
     softness: float,
     groups: NDArray[np.int64],
     seed: int = 0,
+    earlier: Earlier | None = None,
 ) -> RobustFit:
     """Constants from `start` (p,) within `bounds` (p, 2); `residual` gives (n, k), `groups` (n,) says what
-    belongs together. The search is that of Levenberg and Marquardt, with reweighting."""
+    belongs together. The search is that of Levenberg and Marquardt, with reweighting. Resamples follow those of an
+    `earlier` fit to the same groups, on which the residual depends."""
     value = np.clip(start, bounds[:, 0], bounds[:, 1])
     rows = residual(value)
     damping, cost = 1e-3, _cost(rows, softness)
@@ -87,7 +97,43 @@ def robust_fit(
         if moved < _SETTLED:
             break
     slopes = _slopes(residual, value, scale, bounds)
-    return _with_resamples(value, rows, slopes, scale, bounds, softness, groups, seed)
+    weight = 1.0 / np.sqrt(1.0 + np.sum(rows**2, axis=1) / softness**2)
+    pulled = np.einsum("nk,nkp->np", rows, slopes)
+
+    def curvature(other: Array) -> Array:
+        """Second derivatives (n, p, q) of each impact's part of the sum, by the constants and by others."""
+        along = np.einsum("nk,nkq->nq", rows, other)
+        flattened = (weight**3 / softness**2)[:, None, None] * pulled[:, :, None] * along[:, None, :]
+        return np.einsum("n,nkp,nkq->npq", weight, slopes, other) - flattened
+
+    names, index = np.unique(groups, return_inverse=True)
+    gradient = _summed(weight[:, None] * pulled, index)
+    own = _summed(curvature(slopes), index)
+    pull, shifts = np.zeros((len(names), len(value), 1)), np.zeros((RESAMPLES, 1))
+    if earlier is not None:
+        fit = earlier.fit
+        wide = np.column_stack([fit.value - fit.scale, fit.value + fit.scale])
+        others = _slopes(lambda x: earlier.residual(value, x), fit.value, fit.scale, wide)
+        pull, shifts = _summed(curvature(others), index), (fit.resamples - fit.value) / fit.scale
+    even = np.full(len(names), 1.0 / len(names))
+    draws = np.random.default_rng(seed).multinomial(len(names), even, size=RESAMPLES)
+    # As wide as deviations from a mean of so few groups are: the variance of a resample is (g - 1)/g of the
+    # true one, and it is divided by degrees of freedom that the constants have used up.
+    wider = np.sqrt(len(names) / max(len(names) - len(value), 1))
+    steps = np.empty((RESAMPLES, len(value)))
+    for k, draw in enumerate(draws):
+        matrix = np.tensordot(draw, own, axes=1)
+        side = wider * (draw @ gradient) + np.tensordot(draw, pull, axes=1) @ shifts[k]
+        steps[k] = -np.linalg.lstsq(matrix, side, rcond=1e-12)[0]
+    resamples = np.clip(value + steps * scale, bounds[:, 0], bounds[:, 1])
+    return RobustFit(value, resamples, rows, own.sum(axis=0), scale)
+
+
+def _summed(rows: Array, index: NDArray[np.intp]) -> Array:
+    """Sums of rows (n, ...) over groups, by the number (n,) of the group of each."""
+    total = np.zeros((int(index.max(initial=-1)) + 1, *rows.shape[1:]))
+    np.add.at(total, index, rows)
+    return total
 
 
 def median_estimate(values: Array, groups: NDArray[np.int64], seed: int = 0) -> Estimate:
@@ -116,36 +162,3 @@ def _slopes(residual: Callable[[Array], Array], value: Array, scale: Array, boun
         down[k] = max(value[k] - _DIFFERENCE * size, bounds[k, 0])
         columns.append((residual(up) - residual(down)) * (size / (up[k] - down[k])))
     return np.stack(columns, axis=-1)
-
-
-def _with_resamples(
-    value: Array,
-    rows: Array,
-    slopes: Array,
-    scale: Array,
-    bounds: Array,
-    softness: float,
-    groups: NDArray[np.int64],
-    seed: int,
-) -> RobustFit:
-    weight = 1.0 / np.sqrt(1.0 + np.sum(rows**2, axis=1) / softness**2)
-    pulled = np.einsum("nk,nkp->np", rows, slopes)
-    gradients = weight[:, None] * pulled
-    curvatures = np.einsum("n,nkp,nkq->npq", weight, slopes, slopes)
-    curvatures -= (weight**3 / softness**2)[:, None, None] * pulled[:, :, None] * pulled[:, None, :]
-    names, index = np.unique(groups, return_inverse=True)
-    count, size = len(names), len(value)
-    gradient, curvature = np.zeros((count, size)), np.zeros((count, size, size))
-    np.add.at(gradient, index, gradients)
-    np.add.at(curvature, index, curvatures)
-    draws = np.random.default_rng(seed).multinomial(count, np.full(count, 1.0 / count), size=RESAMPLES)
-    # As wide as deviations from a mean of so few groups are: the variance of a resample is (g - 1)/g of the
-    # true one, and it is divided by degrees of freedom that the constants have used up.
-    wider = np.sqrt(count / max(count - size, 1))
-    total = curvature.sum(axis=0)
-    steps = np.empty((RESAMPLES, size))
-    for k, draw in enumerate(draws):
-        matrix = np.tensordot(draw, curvature, axes=1)
-        steps[k] = -np.linalg.lstsq(matrix, draw @ gradient, rcond=1e-12)[0]
-    resamples = np.clip(value + wider * steps * scale, bounds[:, 0], bounds[:, 1])
-    return RobustFit(value, resamples, rows, total, scale)
