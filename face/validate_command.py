@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .console import DONE, BadInput, say, say_table
 
 if TYPE_CHECKING:
+    from .simulator.measured.public_data import CubeTosses, EllipseBounces
     from .simulator.measured.validation import Validation
 
 
@@ -19,9 +20,10 @@ def add_validate(command: Callable[..., argparse.ArgumentParser], commands: Any)
         _validate,
         "say how far every law is from measured impacts",
         """\
-Fit the constants of every law to single impacts that were measured, and say how far it is from them, beside the
-floor that no law can beat. DATA is an .npz file of tosses of a cube (arrays toss_<id>) or of bounces of an ellipse
-(arrays velocity_before, velocity_after, lever, ...): docs/validation.md says where to get them and what is fitted.
+Fit the constants of every law to single impacts that were measured, and say how far it is from them, beside
+the floor that no law can beat. DATA is an .npz file of tosses of a cube (arrays toss_<id>) or of bounces of
+an ellipse (arrays velocity_before, velocity_after, lever, ...): docs/validation.md says where to get them and
+what is fitted.
 
 With --fitted-on, constants are fitted to other data of the same kind and nothing to DATA.""",
         """\
@@ -35,21 +37,28 @@ examples:
     validate.add_argument(
         "--laws", nargs="+", default=[], metavar="LAW", help="rows of the table; default all"
     )
+    validate.add_argument(
+        "--tosses",
+        action="store_true",
+        help="of the cube, also run every toss to its end: a minute for a hundred",
+    )
     validate.add_argument("--out", metavar="FOLDER", help="where to write the table and a figure")
 
 
 def _validate(options: argparse.Namespace) -> int:
-    found = _found(options)
+    data, found = _found(options)
     say(f"{found.name}: {len(found.floor)} impacts of {len(set(found.toss.tolist()))} motions")
     if found.body is not None:
         say(found.body.summary())
     say_table(found.header(), found.rows(), fold_first=True)
+    if options.tosses:
+        _run_tosses(found, data)
     if options.out:
         _write(found, Path(options.out))
     return DONE
 
 
-def _found(options: argparse.Namespace) -> "Validation":
+def _found(options: argparse.Namespace) -> "tuple[CubeTosses | EllipseBounces, Validation]":
     from .simulator.measured.public_data import CubeTosses, EllipseBounces, read_public_data
     from .simulator.measured.validation import LAWS, validate_cube, validate_ellipse
 
@@ -61,12 +70,28 @@ def _found(options: argparse.Namespace) -> "Validation":
         data = read_public_data(options.data)
         source = read_public_data(options.fitted_on) if options.fitted_on else None
         if isinstance(data, CubeTosses) and isinstance(source, CubeTosses | None):
-            return validate_cube(data, source, options.laws)
+            return data, validate_cube(data, source, options.laws)
         if isinstance(data, EllipseBounces) and isinstance(source, EllipseBounces | None):
-            return validate_ellipse(data, source, options.laws)
+            return data, validate_ellipse(data, source, options.laws)
     except (OSError, ValueError) as error:
         raise BadInput(str(error)) from None
     raise BadInput(f"--fitted-on {options.fitted_on}: expected data of the same kind as {options.data}")
+
+
+def _run_tosses(found: "Validation", data: "CubeTosses | EllipseBounces") -> None:
+    """Whole tosses under the law that was identified, and how far they end from where the cube did."""
+    from .simulator.measured.public_data import CubeTosses
+    from .simulator.measured.whole_tosses import run_tosses
+
+    if not isinstance(data, CubeTosses) or found.body is None:
+        raise BadInput("--tosses: expected tosses of a cube, bounces of an ellipse have no end")
+    errors = run_tosses(found.body, data.motions, data.body)
+    say(
+        f"{len(errors.toss)} whole tosses under {found.body.model.law.name}, from their first flight to the last frame"
+    )
+    say_table(["at the last frame", "median (95 %)", "quartiles"], errors.rows())
+    for name, why in errors.refused.items():
+        say(f"{name} was not run: {why}")
 
 
 def _write(found: "Validation", folder: Path) -> None:

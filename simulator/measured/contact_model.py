@@ -7,10 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...impact_laws import CompliantContact, ImpactLaw, ImpactProblem, StrongeCoulomb
+from ...impact_laws import CompliantContact, ImpactLaw, ImpactOutcome, ImpactProblem, StrongeCoulomb
 from .impact_set import ContactStates
 
 Array = NDArray[np.float64]
+
+SLOWEST = 0.1
+"""[m/s] of approach, below which restitution is what it is there. Smaller: bodies that come to rest bounce on and
+on, since a power of speed grows without end. Larger: measured impacts count as slower ones."""
 
 RANGES = {
     "friction": (0.0, 2.0),
@@ -56,10 +60,20 @@ class ContactModel:
 
     def restitution_of(self, states: ContactStates) -> Array:
         """Coefficients (n,) of impacts."""
-        approach = np.maximum(-states.before[:, 0], 1e-3)
         slip = np.linalg.norm(states.before[:, 1:], axis=1)
-        value = self.restitution * approach**-self.speed_exponent * states.W[:, 0, 0] ** self.mass_exponent
-        return np.clip(value * (1.0 - self.slip_loss * slip / approach), 0.0, 1.0)
+        return self.restitution_at(-states.before[:, 0], slip, states.W[:, 0, 0])
+
+    def restitution_at(self, approach: Array, slip: Array, mobility: Array) -> Array:
+        """Coefficients (n,) at contacts that approach [m/s] and slip [m/s], mobility W_nn times the body's
+        mass."""
+        speed = np.maximum(approach, SLOWEST)
+        value = self.restitution * speed**-self.speed_exponent * mobility**self.mass_exponent
+        return np.clip(value * (1.0 - self.slip_loss * slip / speed), 0.0, 1.0)
+
+    def as_law(self, mass: float) -> "ModelledLaw":
+        """The law with these constants in place of those of materials, for runs of a body of this mass
+        [kg]."""
+        return ModelledLaw(self, mass)
 
     def impulses(self, states: ContactStates) -> tuple[Array, NDArray[np.bool_]]:
         """Impulses (n, 3) of impacts per unit of mass, and which are resolved (n,)."""
@@ -84,3 +98,39 @@ class ContactModel:
     def described(self) -> dict[str, Any]:
         """Law and constants by name."""
         return {"law": self.law.name, **{name: getattr(self, name) for name in self.constants()}}
+
+
+@dataclass(frozen=True)
+class ModelledLaw:
+    """A law whose friction and restitution are those of a model, whatever a problem says: so friction of
+    impacts is apart from that of sliding, which a run takes from materials, and restitution depends on each
+    impact."""
+
+    model: ContactModel
+    mass: float
+
+    @property
+    def name(self) -> str:
+        """That of the law below."""
+        return self.model.law.name
+
+    @property
+    def honours_friction(self) -> bool:
+        """As the law below."""
+        return self.model.law.honours_friction
+
+    @property
+    def honours_restitution(self) -> bool:
+        """As the law below."""
+        return self.model.law.honours_restitution
+
+    def resolve(self, problem: ImpactProblem, rng: np.random.Generator | None = None) -> ImpactOutcome:
+        """What the law answers to the problem with the model's constants."""
+        velocity = problem.u.reshape(-1, problem.dim)
+        slip = np.linalg.norm(velocity[:, 1:], axis=1)
+        mobility = self.mass * problem.W.diagonal()[:: problem.dim]
+        e = self.model.restitution_at(-velocity[:, 0], slip, mobility)
+        given = ImpactProblem(
+            problem.W, problem.u, self.model.friction, e, problem.dim, contact_names=problem.contact_names
+        )
+        return self.model.law.resolve(given, rng)

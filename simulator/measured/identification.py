@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...bodies import Body, Box, MassProperties, Mesh
+from ...bodies import Body, Box, ConvexMesh, MassProperties, Mesh
 from ...impact_laws import ImpactLaw
 from ...progress import ProgressBar
 from ..ensembles.statistics import Estimate
@@ -83,12 +83,13 @@ class Identification:
 
     def body(self, body: Body) -> Body:
         """`body` with the mass properties that were found, as the triangles of its shape, and the law's
-        friction and restitution as its material. Rounded corners are not kept: a mesh has none."""
-        vertices, triangles = body.shape.surface()
+        friction and restitution as its material. Each rounded corner of a box is seven points on its ball:
+        towards the faces, the edges and the middle."""
+        vertices, triangles = _rounded(body, self.parameters.corner_radius)
         properties = MassProperties(
             body.mass, body.mass * self.parameters.gyration, self.parameters.center_of_mass
         )
-        shape = Mesh((vertices + body.shape.center_of_mass, triangles), properties)
+        shape = Mesh((vertices, triangles), properties)
         material = replace(
             body.material,
             friction=self.model.friction,
@@ -200,6 +201,21 @@ def identify(
             sliding, used = sliding_friction(motions, normal, seed)
             stages.append(Stage("sliding", used, {SLIDING: sliding}))
     return Identification(stages, parameters, model, impacts, states, gravity, sliding, free)
+
+
+def _rounded(body: Body, radius: float) -> tuple[Array, NDArray[np.int64]]:
+    """Vertices (V, 3) from the tracked point and triangles (F, 3) of a body's shape, with rounded corners."""
+    if radius <= 0.0 or not isinstance(body.shape, Box):
+        vertices, triangles = body.shape.surface()
+        return vertices + body.shape.center_of_mass, triangles
+    corners, _ = body.shape.core()
+    signs = np.sign(corners)
+    ways = np.array([way for way in np.ndindex(2, 2, 2) if any(way)], dtype=float)
+    ways /= np.linalg.norm(ways, axis=1)[:, None]
+    points = (corners - radius * signs)[:, None, :] + radius * ways * signs[:, None, :]
+    rounded = ConvexMesh(points.reshape(-1, 3))
+    vertices, triangles = rounded.surface()
+    return vertices + rounded.center_of_mass, triangles
 
 
 def _checked_free(free: Sequence[str], model: ContactModel, body: Body) -> tuple[str, ...]:
@@ -328,9 +344,10 @@ def fit_constants(
     refuse: bool = True,
     body: tuple[RobustFit, Callable[[Array], ContactStates]] | None = None,
 ) -> tuple[ContactModel, dict[str, Estimate], Array]:
-    """The model with the constants `names` fitted to impacts, these with intervals over groups (n,), and the errors
-    (n,) [m/s]. Constants that the data do not move raise UndeterminedError, unless they are not to be refused.
-    ``body``: the fit of a body on whose constants the impacts depend, and how; intervals then tell of both."""
+    """The model with the constants `names` fitted to impacts, these with intervals over groups (n,), and the
+    errors (n,) [m/s]. Constants that the data do not move raise UndeterminedError, unless they are not to be
+    refused. ``body``: the fit of a body on whose constants the impacts depend, and how; intervals then tell
+    of both."""
 
     def there(name: str, value: float) -> float:
         return float(np.log(value)) if name in _LOGARITHMIC else float(value)

@@ -31,7 +31,7 @@ LEVER = 0.05
 MOST_ONE_BY_ONE = 100
 """Impacts, evenly among all, to which constants are fitted of laws that resolve one impact at a time. More: a
 minute and more for each of them."""
-CUBE_FREE = ("center_of_mass", "inertia", "corner_radius", "sliding_friction")
+CUBE_FREE = ("center_of_mass", "inertia", "corner_radius", "friction", "restitution", "sliding_friction")
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from ...bodies import Body, HalfSpace, Scene
-from ...impact_laws import ImpactLaw
 from ...progress import ProgressBar
 from ..simulator import Simulator
 from .comparison import Comparison, compare
 from .identification import Identification
 from .measured import Measured
+from .robust_fit import median_estimate
 
 Array = NDArray[np.float64]
 
@@ -25,11 +25,25 @@ STILL = 0.02
 
 @dataclass(frozen=True, eq=False)
 class TossErrors:
-    """Runs of tosses beside what was measured: `compared` of those that were run, and why the others were not."""
+    """Runs of tosses beside what was measured: `compared` of those that were run, and why the others were
+    not."""
 
     compared: list[Comparison]
     toss: list[str]
     refused: dict[str, str]
+
+    def rows(self) -> list[list[str]]:
+        """Medians over all tosses at the last frame, with intervals and quartiles: distance [mm], angle
+        [degrees]."""
+        rows = []
+        for k, (what, factor) in enumerate((("distance [mm]", 1e3), ("angle [degrees]", 180.0 / np.pi))):
+            values = factor * self.settled[:, k]
+            known = median_estimate(values, np.arange(len(values)))
+            low, high = np.quantile(values, [0.25, 0.75])
+            rows.append(
+                [what, f"{known.value:.1f} ({known.low:.1f} to {known.high:.1f})", f"{low:.1f} to {high:.1f}"]
+            )
+        return rows
 
     @property
     def settled(self) -> Array:
@@ -38,37 +52,38 @@ class TossErrors:
 
 
 def surface_height(motions: Sequence[Measured], body: Body) -> float:
-    """Height [m] of the plane z = const on which a body rests: that of its lowest corner at the end, a median."""
+    """Height [m] of the plane on which a box rests: the mean of its lower corners at the end, median of
+    all."""
     heights = []
+    corners = body.shape.core()[0] + body.shape.center_of_mass
     for motion in motions:
         last = motion.position[-RESTING:]
         if np.linalg.norm(last[-1] - last[0]) < STILL * motion.interval * (RESTING - 1):
-            corners = (body.shape.core()[0] + body.shape.center_of_mass) @ motion.rotation[-1].T
-            heights.append(float(last[-1, 2] + corners[:, 2].min()))
+            above = np.sort((corners @ motion.rotation[-1].T)[:, 2])
+            heights.append(float(last[-1, 2] + above[: len(above) // 2].mean()))
     if not heights:
         raise ValueError("motions: expected some that end at rest on the plane, got none")
     return float(np.median(heights))
 
 
 def run_tosses(
-    found: Identification,
-    motions: Sequence[Measured],
-    body: Body,
-    law: ImpactLaw,
-    friction: float | None = None,
+    found: Identification, motions: Sequence[Measured], body: Body, sliding: float | None = None
 ) -> TossErrors:
-    """Every toss, run with the body, gravity, friction and restitution that were identified, from the state in the
-    middle of its first flight. ``friction`` replaces that of impacts."""
+    """Every toss, run with the body, gravity and law that were identified, from the state in the middle of
+    its first flight. ``sliding`` is the friction of lasting contact; by default that which was identified, or
+    that of impacts."""
     height = surface_height(motions, body)
     known = found.body(body)
-    surface = known.material if friction is None else replace(known.material, friction=friction)
+    identified = found.model.friction if found.sliding is None else found.sliding.value
+    surface = replace(known.material, friction=identified if sliding is None else sliding)
+    law = found.model.as_law(body.mass)
     compared, names, refused = [], [], {}
     with ProgressBar(0.0, float(len(motions)), "tosses") as bar:
         for number, motion in enumerate(motions):
             bar.show(float(number))
             seen = motion.of_body(found.parameters.center_of_mass, found.parameters.gyration, found.gravity)
             flight = seen.flights[0]
-            scene = Scene(gravity=tuple(found.gravity))
+            scene = Scene(gravity=(0.0, 0.0, -float(np.linalg.norm(found.gravity))))
             scene.add(Body(HalfSpace(np.array([0.0, 0.0, 1.0]), height), fixed=True, material=surface))
             turned = Rotation.from_matrix(flight.rotation).as_quat()[[3, 0, 1, 2]]
             moving = known.varied(
@@ -79,7 +94,7 @@ def run_tosses(
                     "angular_velocity": flight.angular_velocity,
                 }
             )
-            scene.add(moving.varied({"friction": surface.friction, "restitution": surface.restitution}))
+            scene.add(moving.varied({"friction": surface.friction}))
             later = replace(seen, time=seen.time - flight.time)
             try:
                 run = Simulator(scene, law).run(float(later.time[-1]))

@@ -38,10 +38,10 @@ def toss(rng, law=None, friction=FRICTION, restitution=RESTITUTION, duration=0.6
     return carom.Simulator(scene, law or carom.StrongeCoulomb()).run(duration)
 
 
-def measured(run, rng, noise=1.0, name="toss", **options) -> carom.Measured:
+def measured(run, rng, noise=1.0, name="toss", seconds=0.0, **options) -> carom.Measured:
     """What cameras see of a run: the box's centre and its orientation at frames, with noise."""
-    time = np.arange(int(run.end_time * RATE)) / RATE
-    state = run.sample(time)
+    time = np.arange(int(max(run.end_time, seconds) * RATE)) / RATE
+    state = run.sample(np.minimum(time, run.end_time))
     turns = Rotation.from_quat(state.orientation[:, 1][:, [1, 2, 3, 0]])
     centre = state.position[:, 1] - turns.apply(CENTER)
     turns = Rotation.from_rotvec(noise * TURNING_NOISE * rng.normal(size=(len(time), 3))) * turns
@@ -51,4 +51,5 @@ def measured(run, rng, noise=1.0, name="toss", **options) -> carom.Measured:
 
 def tosses(count, seed=0, **options) -> list[carom.Measured]:
     rng = np.random.default_rng(seed)
-    return [measured(toss(rng, **options), rng, name=f"toss {k}") for k in range(count)]
+    seconds = options.get("duration", 0.6)  # bodies that rest earlier are seen at rest until then
+    return [measured(toss(rng, **options), rng, name=f"toss {k}", seconds=seconds) for k in range(count)]
