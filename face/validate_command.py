@@ -86,9 +86,8 @@ def _run_tosses(found: "Validation", data: "CubeTosses | EllipseBounces") -> Non
     if not isinstance(data, CubeTosses) or found.body is None:
         raise BadInput("--tosses: expected tosses of a cube, bounces of an ellipse have no end")
     errors = run_tosses(found.body, data.motions, data.body)
-    say(
-        f"{len(errors.toss)} whole tosses under {found.body.model.law.name}, from their first flight to the last frame"
-    )
+    law = found.body.model.law.name
+    say(f"{len(errors.toss)} whole tosses under {law}, from their first flight to the last frame")
     say_table(["at the last frame", "median (95 %)", "quartiles"], errors.rows())
     for name, why in errors.refused.items():
         say(f"{name} was not run: {why}")
