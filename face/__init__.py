@@ -91,6 +91,7 @@ _ROOM_OF_NAME = {
             "ReplayError",
             "RunStatus",
             "SceneRun",
+            "ShownMotion",
             "Simulator",
             "State",
             "Statistics",

@@ -19,6 +19,7 @@ from .measured.identification import Identification, UndeterminedError, identify
 from .measured.impact_set import BodyParameters, ImpactSet
 from .measured.impacts import MeasuredImpact
 from .measured.measured import Measured
+from .measured.shown import ShownMotion
 from .record.trajectory import RunStatus, Trajectory
 from .replay import ReplayError
 from .simulator import Simulator
@@ -57,6 +58,7 @@ __all__ = [
     "ReplayError",
     "RunStatus",
     "SceneRun",
+    "ShownMotion",
     "Simulator",
     "State",
     "Statistics",

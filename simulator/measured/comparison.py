@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ...bodies import Scene
 from ..record.trajectory import Trajectory
 from .measured import Measured
 
@@ -58,7 +59,7 @@ def compare(trajectory: Trajectory, measured: Measured, *, body: str | int | Non
     >>> round(1e3 * compared.settled_distance, 6)
     3.0
     """
-    number = _body_number(trajectory, body)
+    number = body_number(trajectory.scene, body)
     inside = (measured.time >= trajectory.start_time) & (measured.time <= trajectory.end_time)
     if trajectory.rest_time is not None:
         inside |= measured.time >= trajectory.rest_time
@@ -74,8 +75,9 @@ def compare(trajectory: Trajectory, measured: Measured, *, body: str | int | Non
     return Comparison(times, distance, 2.0 * np.arccos(np.minimum(overlap, 1.0)))
 
 
-def _body_number(trajectory: Trajectory, body: str | int | None) -> int:
-    bodies = trajectory.scene.bodies
+def body_number(scene: Scene, body: str | int | None) -> int:
+    """The index of a body by name or index; by default of the only one that can move."""
+    bodies = scene.bodies
     if isinstance(body, str):
         names = [one.name for one in bodies]
         if body not in names:
@@ -84,7 +86,7 @@ def _body_number(trajectory: Trajectory, body: str | int | None) -> int:
     movable = [k for k, one in enumerate(bodies) if not one.fixed]
     if body is None:
         if len(movable) != 1:
-            raise ValueError(f"body: expected a name, since {len(movable)} bodies of the run can move")
+            raise ValueError(f"body: expected a name, since {len(movable)} bodies can move")
         return movable[0]
     if not 0 <= body < len(bodies):
         raise ValueError(f"body: expected an index below {len(bodies)}, got {body}")

@@ -51,7 +51,7 @@ def test_an_impact_without_slip_is_that_of_its_equations(seed):
     (impulse,), (resolved,) = law.resolve_many(W, u, 1e6, e)
     assert resolved
     exact = exact_without_slip(W[0], u[0], e[0], 1.7)
-    np.testing.assert_allclose(impulse, exact, atol=2e-3 * np.abs(exact).max())
+    np.testing.assert_allclose(impulse, exact, atol=3e-4 * np.abs(exact).max())
 
 
 def test_a_central_impact_has_newtons_restitution():

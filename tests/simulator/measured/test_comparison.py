@@ -43,3 +43,23 @@ def test_what_does_not_fit_is_refused():
         carom.compare(run, seen, body=2)
     with pytest.raises(ValueError, match=r"body: expected one of .*, got 'cup'"):
         carom.compare(run, seen, body="cup")
+
+
+def test_a_measured_motion_is_shown_where_it_was_seen(tmp_path):
+    rng = np.random.default_rng(4)
+    run = simulated_tosses.toss(rng, duration=0.3)
+    seen = simulated_tosses.measured(run, rng, center_of_mass=simulated_tosses.CENTER)
+    shown = carom.ShownMotion(seen, run.scene)
+    state = shown.sample(seen.time)
+    np.testing.assert_allclose(state.position[:, 1], seen.center, atol=1e-12)
+    np.testing.assert_allclose(
+        np.abs(np.sum(state.orientation[:, 1] * seen.orientation, axis=1)), 1.0, atol=1e-12
+    )
+    flying = run.sample(0.02)
+    assert np.linalg.norm(shown.sample(0.02).velocity[1] - flying.velocity[1]) < 0.1
+    assert np.linalg.norm(shown.sample(0.02).angular_velocity[1] - flying.angular_velocity[1]) < 0.3
+    try:
+        picture = carom.render([run, shown], tmp_path / "both.png")
+    except carom.DisplayError as error:
+        pytest.skip(str(error))
+    assert (tmp_path / "both.png").stat().st_size > 5_000, picture
