@@ -50,7 +50,12 @@ def _validate(options: argparse.Namespace) -> int:
     say(f"{found.name}: {len(found.floor)} impacts of {len(set(found.toss.tolist()))} motions")
     if found.body is not None:
         say(found.body.summary())
-    say_table(found.header(), found.rows(), fold_first=True)
+    rows = found.rows()
+    for label, constants, *_ in rows:
+        if constants:
+            say(f"{label}: {constants}")
+    short = [line[:1] + line[2:] for line in (found.header(), *rows)]
+    say_table(short[0], short[1:], fold_first=True)
     if options.tosses:
         _run_tosses(found, data)
     if options.out:

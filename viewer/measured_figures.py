@@ -11,6 +11,7 @@ import numpy as np
 from .figures import new_figure
 
 _FLOOR = "black"
+_LINES = ("-", "--", ":")
 
 
 def impact_errors(found: Any) -> Any:
@@ -19,14 +20,17 @@ def impact_errors(found: Any) -> Any:
     axes = figure.subplots()
     share = (np.arange(len(found.floor)) + 1.0) / len(found.floor)
     axes.step(np.sort(found.floor), share, where="post", color=_FLOOR, linewidth=2.0, label="floor, any law")
-    for law in found.laws:
+    for number, law in enumerate(found.laws):
         axes.step(
-            np.sort(law.error), share, where="post", label=f"{law.label}, median {np.median(law.error):.3f}"
-        )
-    furthest = max(np.quantile(law.error, 0.9) for law in found.laws) if found.laws else found.floor.max()
+            np.sort(law.error), share, where="post", color=f"C{number % 10}", linestyle=_LINES[number // 10 % 3],
+            label=f"{law.label}, median {np.median(law.error):.3f}",
+        )  # fmt: skip
+    # A law without friction would push all others to the left.
+    furthest = [float(np.quantile(law.error, 0.95)) for law in found.laws] or [float(found.floor.max())]
     axes.set(
-        xlabel="error E of an impact [m/s]", ylabel="share of impacts", xlim=(0.0, float(furthest)),
-        ylim=(0.0, 1.02), title=f"{found.name}, {len(found.floor)} impacts",
+        xlabel="error E of an impact [m/s]", ylabel="share of impacts",
+        xlim=(0.0, 1.5 * float(np.median(furthest))), ylim=(0.0, 1.02), 
+        title=f"{found.name}, {len(found.floor)} impacts",
     )  # fmt: skip
     axes.grid(color="0.92")
     axes.legend(fontsize=8, loc="lower right")
