@@ -29,7 +29,7 @@ def impact_errors(found: Any) -> Any:
     furthest = [float(np.quantile(law.error, 0.95)) for law in found.laws] or [float(found.floor.max())]
     axes.set(
         xlabel="error E of an impact [m/s]", ylabel="share of impacts",
-        xlim=(0.0, 1.5 * float(np.median(furthest))), ylim=(0.0, 1.02), 
+        xlim=(0.0, 1.5 * float(np.median(furthest))), ylim=(0.0, 1.02),
         title=f"{found.name}, {len(found.floor)} impacts",
     )  # fmt: skip
     axes.grid(color="0.92")
