@@ -46,11 +46,11 @@ class CompliantContact:
 
     Example
     -------
-    A ball that grips the floor leaves with less slip than it would without tangential compliance:
+    A ball that grips the floor leaves with its slip reversed, which no rigid friction does to it:
 
-    >>> problem = carom.ImpactProblem(np.diag([1.0, 3.5, 3.5]), (-1.0, 1.0, 0.0), friction=1.0,
-    restitution=1.0)
-    >>> bool(carom.CompliantContact(0.8).resolve(problem).velocity[1] < -0.1)
+    >>> W, u = np.diag([1.0, 3.5, 3.5]), (-1.0, 1.0, 0.0)
+    >>> problem = carom.ImpactProblem(W, u, friction=2.0, restitution=1.0)
+    >>> bool(carom.CompliantContact(0.3).resolve(problem).velocity[1] < -0.5)
     True
     """
 

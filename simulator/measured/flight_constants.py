@@ -42,6 +42,11 @@ def flight_constants(
                 rows.append(outside @ np.column_stack([gravity, -motion.rotation[frames, axis]]))
                 sides.append(outside @ motion.position[frames, axis])
                 groups.append(np.full(len(t), number))
+    if not count:
+        raise ValueError(
+            f"measured: expected flights of at least {LONG_ENOUGH} frames, which tell of gravity, got none in "
+            f"{len(motions)} motions"
+        )
     known = np.concatenate([np.zeros(3), parameters.center_of_mass])
     matrix, side, group = np.concatenate(rows), np.concatenate(sides), np.concatenate(groups)
     unknown = 6 if with_center else 3

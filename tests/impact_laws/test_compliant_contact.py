@@ -1,5 +1,8 @@
 """A contact between two springs: against exact motion, its limits, and the contract of a law."""
 
+import doctest
+import importlib
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -117,3 +120,8 @@ def test_what_it_cannot_do_it_refuses():
         carom.CompliantContact(0.0)
     with pytest.raises(ValueError, match=r"restitution must lie within \[0, 1\]"):
         carom.CompliantContact().resolve_many(np.eye(3)[None], [[-1.0, 0, 0]], 0.1, 1.5)
+
+
+def test_the_example_is_right():
+    module = importlib.import_module("carom.impact_laws.compliant_contact")
+    assert doctest.testmod(module, extraglobs={"carom": carom, "np": np}) == (0, 3)

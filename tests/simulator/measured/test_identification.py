@@ -78,6 +78,10 @@ def test_bad_requests_are_one_sentence():
     hull = carom.Body(carom.ConvexMesh(carom.Box((0.1,) * 3).core()[0]), mass=1.0)
     with pytest.raises(ValueError, match="corner_radius of a Box only, got a body of shape ConvexMesh"):
         carom.identify(tosses(), hull, carom.StrongeCoulomb(), ["corner_radius"])
+    with pytest.raises(
+        ValueError, match="flights of at least 8 frames, which tell of gravity, got none in 0"
+    ):
+        carom.identify([], simulated_tosses.box(), carom.StrongeCoulomb(), ["friction"])
     with pytest.raises(ValueError, match="clean single impacts in at least 5 motions, got"):
         carom.identify(tosses()[:3], simulated_tosses.box(), carom.StrongeCoulomb(), ["friction"])
 

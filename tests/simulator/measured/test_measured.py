@@ -1,5 +1,8 @@
 """Measured motions: what is refused, how they split into flights, and what impacts they tell."""
 
+import doctest
+import importlib
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -178,3 +181,11 @@ def test_an_impact_of_a_simulated_toss_is_measured_as_it_was():
         assert np.linalg.norm(error) < 6.0 * impact.velocity_error[side]
         spun = impact.angular_velocity[side] - np.asarray(state.angular_velocity)[1]
         assert np.linalg.norm(spun) < 6.0 * impact.angular_velocity_error[side]
+
+
+@pytest.mark.parametrize("name", ["measured", "comparison"])
+def test_examples_are_right(name):
+    module = importlib.import_module(f"carom.simulator.measured.{name}")
+    result = doctest.testmod(module, extraglobs={"carom": carom, "np": np})
+    assert result.attempted >= 4
+    assert result.failed == 0
