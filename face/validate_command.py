@@ -1,11 +1,13 @@
 """The command ``carom validate``: every law on public data of measured impacts, in tables and a figure."""
 
 import argparse
+import multiprocessing
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .console import DONE, BadInput, say, say_table
+from .console import DONE, BadInput, positive_whole, say, say_table
 
 if TYPE_CHECKING:
     from .simulator.measured.public_data import CubeTosses, EllipseBounces
@@ -42,6 +44,9 @@ examples:
         action="store_true",
         help="of the cube, also run every toss to its end: a minute for a hundred",
     )
+    validate.add_argument(
+        "--workers", type=positive_whole, metavar="N", help="processes that split tosses; default one a core"
+    )
     validate.add_argument("--out", metavar="FOLDER", help="where to write the table and a figure")
 
 
@@ -75,7 +80,8 @@ def _found(options: argparse.Namespace) -> "tuple[CubeTosses | EllipseBounces, V
         data = read_public_data(options.data)
         source = read_public_data(options.fitted_on) if options.fitted_on else None
         if isinstance(data, CubeTosses) and isinstance(source, CubeTosses | None):
-            return data, validate_cube(data, source, options.laws)
+            with ProcessPoolExecutor(options.workers, multiprocessing.get_context("spawn")) as executor:
+                return data, validate_cube(data, source, options.laws, executor)
         if isinstance(data, EllipseBounces) and isinstance(source, EllipseBounces | None):
             return data, validate_ellipse(data, source, options.laws)
     except (OSError, ValueError) as error:

@@ -2,6 +2,7 @@
 beat."""
 
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 
 import numpy as np
@@ -112,15 +113,18 @@ LAWS: tuple[tuple[str, ImpactLaw, tuple[str, ...]], ...] = (
 
 
 def validate_cube(
-    data: CubeTosses, fitted_on: CubeTosses | None = None, labels: Sequence[str] = ()
+    data: CubeTosses,
+    fitted_on: CubeTosses | None = None,
+    labels: Sequence[str] = (),
+    executor: Executor | None = None,
 ) -> Validation:
     """Laws on the single corners of measured tosses; constants of body and laws are fitted to `fitted_on`, by
-    default to the data themselves. ``labels`` chooses laws, all by default."""
+    default to the data themselves. ``labels`` chooses laws, all by default; ``executor`` is that of `identify`."""
     source = data if fitted_on is None else fitted_on
-    body = identify(source.motions, source.body, StrongeCoulomb(), CUBE_FREE, lever=LEVER)
+    body = identify(source.motions, source.body, StrongeCoulomb(), CUBE_FREE, lever=LEVER, executor=executor)
     here = body
     if fitted_on is not None:
-        here = body.on(data.motions, data.body, lever=LEVER)
+        here = body.on(data.motions, data.body, lever=LEVER, executor=executor)
     return _validation(
         "cube, single corners", body.states, body.impacts.toss, here.states, here.impacts.toss,
         (0.02, 0.05, 0.1), labels, fitted_on is not None, body,

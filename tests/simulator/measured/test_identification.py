@@ -1,6 +1,7 @@
 """Constants of simulated tosses are found again, and what the data do not tell is refused."""
 
 import functools
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -42,6 +43,15 @@ def test_the_law_that_was_simulated_reaches_the_floor_and_another_does_not():
     assert np.median(found().error) < 2.0 * np.median(found().floor) < 0.006
     other = carom.ContactModel(carom.AnitescuPotra(), friction=FRICTION, restitution=RESTITUTION)
     assert np.median(other.errors(found().states)) > 5.0 * np.median(found().error)
+
+
+def test_an_executor_changes_nothing():
+    with ThreadPoolExecutor(2) as executor:
+        again = carom.identify(
+            tosses(), simulated_tosses.box(), carom.StrongeCoulomb(), ["friction"], executor=executor
+        )
+    alone = carom.identify(tosses(), simulated_tosses.box(), carom.StrongeCoulomb(), ["friction"])
+    assert again.values == alone.values
 
 
 def test_stages_say_what_they_used():
