@@ -120,11 +120,9 @@ def robust_fit(
     # As wide as deviations from a mean of so few groups are: the variance of a resample is (g - 1)/g of the
     # true one, and it is divided by degrees of freedom that the constants have used up.
     wider = np.sqrt(len(names) / max(len(names) - len(value), 1))
-    steps = np.empty((RESAMPLES, len(value)))
-    for k, draw in enumerate(draws):
-        matrix = np.tensordot(draw, own, axes=1)
-        side = wider * (draw @ gradient) + np.tensordot(draw, pull, axes=1) @ shifts[k]
-        steps[k] = -np.linalg.lstsq(matrix, side, rcond=1e-12)[0]
+    matrices = np.tensordot(draws, own, axes=1)
+    sides = wider * (draws @ gradient) + np.einsum("rpq,rq->rp", np.tensordot(draws, pull, axes=1), shifts)
+    steps = -np.einsum("rpq,rq->rp", np.linalg.pinv(matrices, rcond=1e-12, hermitian=True), sides)
     resamples = np.clip(value + steps * scale, bounds[:, 0], bounds[:, 1])
     return RobustFit(value, resamples, rows, own.sum(axis=0), scale)
 
