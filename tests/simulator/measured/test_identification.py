@@ -48,9 +48,9 @@ def test_the_law_that_was_simulated_reaches_the_floor_and_another_does_not():
 def test_an_executor_changes_nothing():
     with ThreadPoolExecutor(2) as executor:
         again = carom.identify(
-            tosses()[:12], simulated_tosses.box(), carom.StrongeCoulomb(), ["friction"], executor=executor
+            tosses(), simulated_tosses.box(), carom.StrongeCoulomb(), ["friction"], executor=executor
         )
-    alone = carom.identify(tosses()[:12], simulated_tosses.box(), carom.StrongeCoulomb(), ["friction"])
+    alone = carom.identify(tosses(), simulated_tosses.box(), carom.StrongeCoulomb(), ["friction"])
     assert again.values == alone.values
 
 
