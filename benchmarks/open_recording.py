@@ -68,14 +68,15 @@ def repeated(part: Trajectory, events: int, path: Path) -> None:
     whole = Trajectory(part.scene, part.law_name, part.seed, part.model)
     recorder = Recorder(whole, path)
     own, log = part.log, whole.log
-    for shift in part.end_time * np.arange(-(-events // len(own.events))):
+    for turn in range(-(-events // len(own.events))):
+        shift, following = part.end_time * turn, part.end_time * (turn + 1)
         first = len(log.pieces)  # pieces that are there before this turn
         for name, length in own.lengths().items():
             rows = getattr(own, name).rows(0, length).copy()
             if name == "pieces":
-                rows["start"] += shift
+                rows["start"] = np.minimum(rows["start"] + shift, following)  # rounding must not pass it
             elif name == "events":
-                rows["time"] += shift
+                rows["time"] = np.minimum(rows["time"] + shift, following)
                 rows["pieces"] += first
             log.add(name, rows)
         whole.end_time = part.end_time + shift

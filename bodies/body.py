@@ -9,8 +9,9 @@ import numpy as np
 
 from . import checks
 from .material import Material
+from .rotation import is_unit
 from .shapes import HalfSpace, Shape
-from .tolerances import FASTEST_SPIN, INERTIA_RELATIVE, ORIENTATION_NORM, ORIENTATION_ROUNDING
+from .tolerances import FASTEST_SPIN, INERTIA_RELATIVE, ORIENTATION_NORM
 
 ALL_GROUPS = 2**63 - 1
 """The collision mask that lets a body meet every collision group: all 63 bits."""
@@ -166,7 +167,7 @@ def _unit_quaternion(value: Any) -> np.ndarray:
         raise ValueError(
             f"orientation: expected a unit quaternion (w, x, y, z), got one of length {length:.9g}"
         )
-    if abs(float(quaternion @ quaternion) - 1.0) > ORIENTATION_ROUNDING:
+    if not is_unit(quaternion):
         quaternion = quaternion / length
         quaternion.setflags(write=False)
     return quaternion

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from .rotation import is_unit
+
 
 def number(field: str, value: Any, *, minimum: float = -math.inf, above: float | None = None) -> float:
     """A finite real number of at least ``minimum`` (or strictly above ``above``) as float."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real | np.floating | np.integer):
-        raise TypeError(f"{field}: expected a number, got {_shown(value)}")
+        raise TypeError(f"{field}: expected a number, got {shown(value)}")
     try:
         result = float(value)
     except OverflowError:
@@ -27,7 +29,7 @@ def number(field: str, value: Any, *, minimum: float = -math.inf, above: float |
 def whole(field: str, value: Any, maximum: int) -> int:
     """A whole number from 0 to ``maximum`` as int."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
-        raise TypeError(f"{field}: expected a whole number, got {_shown(value)}")
+        raise TypeError(f"{field}: expected a whole number, got {shown(value)}")
     if not 0 <= value <= maximum:
         raise ValueError(f"{field}: expected a whole number from 0 to {_power(maximum)}, got {int(value)}")
     return int(value)
@@ -43,7 +45,7 @@ def array(field: str, value: Any, shape: tuple[int | None, ...]) -> np.ndarray:
             f"{field}: expected numbers of shape {expected}, got rows of unequal length"
         ) from None
     if raw.dtype.kind not in "fiu":
-        raise TypeError(f"{field}: expected numbers of shape {expected}, got {_shown(value)}")
+        raise TypeError(f"{field}: expected numbers of shape {expected}, got {shown(value)}")
     if raw.ndim != len(shape) or any(
         length is not None and length != got for length, got in zip(shape, raw.shape, strict=True)
     ):
@@ -55,10 +57,27 @@ def array(field: str, value: Any, shape: tuple[int | None, ...]) -> np.ndarray:
     return result
 
 
+def direction(field: str, value: Any) -> np.ndarray:
+    """A read-only unit vector (3,) along a vector other than zero; one that is unit already is kept bit for bit."""
+    vector = array(field, value, (3,))
+    largest = float(np.abs(vector).max())
+    if largest == 0.0:
+        raise ValueError(f"{field}: expected a direction, got the zero vector")
+    if is_unit(vector):
+        return vector
+    with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
+        unit = vector / np.linalg.norm(vector)
+    if not is_unit(unit):  # the square of its length was too large or too small
+        scaled = vector / largest
+        unit = scaled / np.linalg.norm(scaled)
+    unit.setflags(write=False)
+    return unit
+
+
 def flag(field: str, value: Any) -> bool:
     """True or False, and nothing that merely counts as such."""
     if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{field}: expected True or False, got {_shown(value)}")
+        raise TypeError(f"{field}: expected True or False, got {shown(value)}")
     return bool(value)
 
 
@@ -68,6 +87,7 @@ def _power(value: int) -> str:
     return f"2^{bits} - 1" if bits >= 16 and value + 1 == 1 << bits else str(value)
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """A value and its type, short enough for a sentence."""
     text = repr(value)
     return f"{text if len(text) <= 60 else text[:57] + '...'} ({type(value).__name__})"

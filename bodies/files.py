@@ -2,6 +2,8 @@
 
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -35,6 +37,30 @@ def file_path(field: str, value: Any) -> Path:
     return Path(value)
 
 
+def file_beside(folder: Path, name: str) -> Path:
+    """The path of a file that a file in this folder names, which is in the folder or below, also where links lead;
+    ValueError for any other, for an address, and for what is no file's name."""
+    try:
+        inside = folder.resolve()
+        path = (inside / name).resolve()
+    except (OSError, ValueError, RuntimeError):
+        raise ValueError(f"{name[:60]!r}: no file has such a name") from None
+    if ":" in name or "\\" in name or "\x00" in name or not path.is_relative_to(inside):
+        raise ValueError(f"{name[:60]!r}: only files in its own folder are read")
+    return path
+
+
+@contextmanager
+def replaced_when_whole(target: Path) -> Iterator[Path]:
+    """A path to write to; what is there when all is done takes the place of the target, else it is removed."""
+    partial = target.with_name(target.name + ".partial")
+    try:
+        yield partial
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
 def read_bytes(path: Path, size_limit: int, what: str) -> bytes:
     """All of a regular file of at most so many bytes; FileFormatError for anything else, also a pipe, a device or
     a folder, from none of which anything is read."""
@@ -45,7 +71,7 @@ def read_bytes(path: Path, size_limit: int, what: str) -> bytes:
     except FileNotFoundError:
         raise FileFormatError(path, "no such file") from None
     except (OSError, ValueError) as error:
-        if path.is_dir():
+        if os.path.isdir(path):  # which is no error where there can be no such name
             raise FileFormatError(path, f"is a folder, not {what}") from None
         raise FileFormatError(path, f"cannot be read ({getattr(error, 'strerror', None) or error})") from None
     found = os.fstat(descriptor)

@@ -26,3 +26,8 @@ class Drag:
     def __post_init__(self) -> None:
         for name in ("linear", "quadratic", "rotational"):
             object.__setattr__(self, name, checks.number(name, getattr(self, name), minimum=0.0))
+
+
+def function_name(function: Callable[..., Any]) -> str:
+    """What a user's function is called."""
+    return str(getattr(function, "__name__", type(function).__name__))

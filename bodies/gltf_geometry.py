@@ -15,7 +15,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
-from .files import FileFormatError, read_bytes
+from .files import FileFormatError, file_beside, read_bytes
 
 _MAGIC, _JSON, _BINARY = b"glTF", 0x4E4F534A, 0x004E4942
 _POINTS_AND_LINES, _TRIANGLES, _STRIP, _FAN = (0, 1, 2, 3), 4, 5, 6
@@ -42,6 +42,21 @@ def gltf_triangles(path: Path, content: bytes, size_limit: int) -> tuple[np.ndar
         return _Reader(path, document, binary, size_limit).triangles()
     except _Malformed as error:
         raise FileFormatError(path, f"is not a valid {ending} file ({error})") from None
+
+
+def is_whole(content: bytes) -> bool:
+    """Whether no buffer of a glTF or GLB file lies in another file; also of what is no such file."""
+    try:
+        document, _ = _chunks(content)
+    except _Malformed:
+        return True
+    buffers = document.get("buffers")
+    named = (
+        [entry.get("uri") for entry in buffers if isinstance(entry, dict)]
+        if isinstance(buffers, list)
+        else []
+    )
+    return all(uri is None or (isinstance(uri, str) and uri.startswith("data:")) for uri in named)
 
 
 def _chunks(content: bytes) -> tuple[dict[str, Any], bytes | None]:
@@ -285,15 +300,10 @@ class _Reader:
             except (binascii.Error, ValueError):
                 raise _Malformed(f"buffer {index}: its data URI is not base64") from None
         name = unquote(uri)
-        folder = self._path.parent.resolve()
         try:
-            beside = (folder / name).resolve()
-        except (OSError, ValueError, RuntimeError):
-            raise _Malformed(f"buffer {index}: {name[:60]!r} is no file's name") from None
-        if ":" in name or "\\" in name or not beside.is_relative_to(folder):
-            raise FileFormatError(
-                self._path, f"names the buffer {name[:60]!r}: only files in its own folder are read"
-            )
+            beside = file_beside(self._path.parent, name)
+        except ValueError as error:
+            raise FileFormatError(self._path, f"names the buffer {error}") from None
         content = read_bytes(beside, self._bytes_left, "a buffer")
         self._bytes_left -= len(content)
         return content

@@ -6,7 +6,7 @@ of the body, as seen from the base, that the joint holds at its value.
 """
 
 import math
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, dataclass
 from enum import IntEnum
 from numbers import Real
 from typing import Any, ClassVar
@@ -170,7 +170,7 @@ class RevoluteJoint(DrivenJoint):
     def _check(self) -> None:
         super()._check()
         object.__setattr__(self, "anchor", checks.array("anchor", self.anchor, (3,)))
-        object.__setattr__(self, "axis", _unit("axis", self.axis))
+        object.__setattr__(self, "axis", checks.direction("axis", self.axis))
         if self.limits is not None and max(map(abs, self.limits)) >= 2 * math.pi:
             raise ValueError(f"limits: expected angles within one turn of zero, got {self.limits}")
 
@@ -194,7 +194,7 @@ class PrismaticJoint(DrivenJoint):
 
     def _check(self) -> None:
         super()._check()
-        object.__setattr__(self, "axis", _unit("axis", self.axis))
+        object.__setattr__(self, "axis", checks.direction("axis", self.axis))
 
     def rows(self, frame: "Frame") -> list[JointRow]:
         """Two across the axis, three of the orientation."""
@@ -285,7 +285,7 @@ class UniversalJoint(Joint):
     def _check(self) -> None:
         object.__setattr__(self, "anchor", checks.array("anchor", self.anchor, (3,)))
         for name in ("axis", "base_axis"):
-            object.__setattr__(self, name, _unit(name, getattr(self, name)))
+            object.__setattr__(self, name, checks.direction(name, getattr(self, name)))
         if abs(float(self.base_axis @ self.axis)) > 1e-9:
             raise ValueError("base_axis: expected a direction at right angles to axis")
 
@@ -304,7 +304,7 @@ class PlanarJoint(Joint):
     word: ClassVar[str] = "planar"
 
     def _check(self) -> None:
-        object.__setattr__(self, "normal", _unit("normal", self.normal))
+        object.__setattr__(self, "normal", checks.direction("normal", self.normal))
 
     def rows(self, frame: "Frame") -> list[JointRow]:
         """One along the normal, two of its direction."""
@@ -390,71 +390,17 @@ def placed(joint: Joint, name: str, body: int, base: int, bodies: tuple[Body, ..
     return PlacedJoint(joint, name, body, base, tuple(joint.rows(frame)), joint.coordinate(frame))
 
 
-def describe_joint(placed_joint: PlacedJoint) -> dict[str, Any]:
-    """A joint as JSON-able data; ``restored_joint`` is the inverse, equal bit for bit."""
-    joint = placed_joint.joint
-    given = {item.name: _written(getattr(joint, item.name)) for item in fields(joint)}
-    rows = [*placed_joint.rows] + ([placed_joint.coordinate] if placed_joint.coordinate else [])
-    return {
-        "kind": joint.word,
-        "name": placed_joint.name,
-        "given": given | {"body": placed_joint.body, "base": placed_joint.base},
-        "rows": [[int(row.kind), *row.numbers().tolist()] for row in rows],
-        "has_coordinate": placed_joint.coordinate is not None,
-    }
-
-
-def restored_joint(entry: dict[str, Any], bodies: tuple[Body, ...]) -> PlacedJoint:
-    """The joint of these bodies that ``describe_joint`` wrote; KeyError, TypeError or ValueError for another."""
-    given: dict[str, Any] = dict(entry["given"])
-    body = checks.whole("joint body", given["body"], len(bodies) - 1)
-    base = -1 if given["base"] == -1 else checks.whole("joint base", given["base"], len(bodies) - 1)
-    if body == base or (bodies[body].fixed and (base < 0 or bodies[base].fixed)):
-        raise ValueError("joint: expected two bodies of which one can move")
-    given["base"] = None if base < 0 else base
-    if given.get("limits") is not None:
-        given["limits"] = tuple(float(limit) for limit in given["limits"])
-    if given.get("spring") is not None:
-        given["spring"] = Spring(**given["spring"])
-    if given.get("drive") is not None:
-        given["drive"] = Drive(**{name: float(value) for name, value in given["drive"].items()})
-    rows = [_restored_row(numbers) for numbers in entry["rows"]]
-    coordinate = rows.pop() if entry["has_coordinate"] else None
-    joint = _KINDS[entry["kind"]](**given)
-    fresh = placed(joint, str(entry["name"]), body, base, bodies)
-    kinds = [row.kind for row in (*fresh.rows, fresh.coordinate) if row is not None]
-    if [row.kind for row in (*rows, coordinate) if row is not None] != kinds:
-        raise ValueError(f"joint rows: expected those of a {joint.word} joint, {kinds}")
-    return PlacedJoint(joint, fresh.name, body, base, tuple(rows), coordinate)
-
-
-def _written(value: Any) -> Any:
-    """A field of a joint as JSON has it: no infinite numbers, no arrays."""
-    match value:
-        case Spring() | Drive():
-            return {item.name: _written(getattr(value, item.name)) for item in fields(value)}
-        case np.ndarray():
-            return value.tolist()
-        case tuple():
-            return [_written(each) for each in value]
-        case float() if math.isinf(value):
-            return str(value)
-        case _:
-            return value if value is None or isinstance(value, str | bool | float | int) else None
-
-
-def _restored_row(numbers: list[float]) -> JointRow:
-    kind, values = RowKind(int(numbers[0])), checks.array("joint row", numbers[1:], (18,))
-    return JointRow(kind, values[0:3], values[3:6], values[6:9], values[9:12], float(values[12]), values[14:])
-
-
-_KINDS: dict[str, type[Joint]] = {
-    kind.word: kind
-    for kind in (
-        *(RevoluteJoint, PrismaticJoint, DistanceJoint, SphericalJoint),
-        *(FixedJoint, UniversalJoint, PlanarJoint),
+def is_as_placed(joint: PlacedJoint, bodies: tuple[Body, ...]) -> bool:
+    """Whether a joint's rows are, bit for bit, those that it would get where the bodies of its scene are now."""
+    fresh = placed(joint.joint, joint.name, joint.body, joint.base, bodies)
+    pairs = zip(_all_rows(fresh), _all_rows(joint), strict=True)
+    return all(
+        now.kind == then.kind and now.numbers().tobytes() == then.numbers().tobytes() for now, then in pairs
     )
-}
+
+
+def _all_rows(joint: PlacedJoint) -> list[JointRow]:
+    return [row for row in (*joint.rows, joint.coordinate) if row is not None]
 
 
 def _seen(place: Any, origin: np.ndarray, axes: np.ndarray) -> np.ndarray:
@@ -467,16 +413,6 @@ def _across(axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     x = x - (x @ axis) * axis
     x /= np.linalg.norm(x)
     return x, np.cross(axis, x)
-
-
-def _unit(name: str, value: Any) -> np.ndarray:
-    vector = checks.array(name, value, (3,))
-    length = float(np.linalg.norm(vector))
-    if not length > 0.0:
-        raise ValueError(f"{name}: expected a direction, got the zero vector")
-    unit = vector / length
-    unit.setflags(write=False)
-    return unit
 
 
 def _limits(value: Any) -> tuple[float, float]:

@@ -1,17 +1,20 @@
 """Geometry from mesh files. Nothing in a file is executed or fetched; materials and textures are never read."""
 
+import hashlib
 import io
 import logging
 import re
 import warnings
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .files import FileFormatError, read_bytes
-from .gltf_geometry import gltf_triangles
+from . import checks
+from .files import FileFormatError, file_beside, read_bytes
+from .gltf_geometry import gltf_triangles, is_whole
 from .tolerances import LARGEST_COORDINATE, LARGEST_MESH_FILE, MERGE_DISTANCE
 
 FORMATS = ("stl", "obj", "ply", "off", "glb", "gltf")
@@ -72,6 +75,34 @@ def load_mesh(path: str | Path, *, size_limit: int = LARGEST_MESH_FILE) -> tuple
     if len(faces) == 0:
         raise FileFormatError(path, "has only faces without area")
     return vertices, faces
+
+
+@dataclass(frozen=True)
+class MeshFolder:
+    """A folder in which the meshes that a file names are found, each of at most `size_limit` bytes."""
+
+    path: Path
+    size_limit: int
+
+    def file(self, name: Any, digest: Any) -> Path:
+        """The path of a mesh file whose content has this SHA-256, in hexadecimal; ValueError or TypeError for
+        another."""
+        for field, value in (("file", name), ("sha256", digest)):
+            if not isinstance(value, str):
+                raise TypeError(f"{field}: expected a text, got {checks.shown(value)}")
+        try:
+            path = file_beside(self.path, name)
+        except ValueError as error:
+            raise ValueError(f"file: {error}") from None
+        content = read_bytes(path, self.size_limit, "a mesh file")
+        if path.suffix.lower() in (".glb", ".gltf") and not is_whole(content):
+            raise ValueError(
+                f"file: expected all of a mesh in one file, got {name[:60]!r}, which names others"
+            )
+        found = hashlib.sha256(content).hexdigest()
+        if found != digest.lower():
+            raise ValueError(f"sha256: expected that of {name[:60]!r}, which is {found}, got {digest[:64]!r}")
+        return path
 
 
 def _refuse_missing(path: Path) -> None:

@@ -3,7 +3,16 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from .tolerances import UNIT_ROUNDING
+
 Array = NDArray[np.float64]
+
+
+def is_unit(vector: Array) -> bool:
+    """Whether a vector or quaternion is of unit length but for rounding: it is then kept bit for bit, so that one
+    that is written and read again is the same."""
+    with np.errstate(over="ignore"):
+        return bool(abs(float(vector @ vector) - 1.0) <= UNIT_ROUNDING)
 
 
 def rotation_matrices(orientation: Array) -> Array:

@@ -1,43 +1,27 @@
 """The scene: bodies, gravity, the materials of pairs, and which pairs can collide."""
 
 import copy
+import os
 from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import checks
 from .body import Body
-from .forces import Drag, ForceFunction
-from .joints import Joint, PlacedJoint, describe_joint, placed, restored_joint
+from .description import WORDS, Arrays, checked_head, describe, read_into
+from .files import file_path, replaced_when_whole
+from .forces import Drag, ForceFunction, function_name
+from .joints import Joint, PlacedJoint, is_as_placed, placed
 from .material import Material, combine
-from .shapes import (
-    Box,
-    Capsule,
-    ConvexMesh,
-    Cylinder,
-    Ellipsoid,
-    HalfSpace,
-    MassProperties,
-    Mesh,
-    Shape,
-    Sphere,
-)
+from .mesh_files import MeshFolder
+from .records import quoted
+from .scene_files import read_scene_file, refused, scene_text
+from .tolerances import LARGEST_MESH_FILE, LARGEST_SCENE_FILE
 
 if TYPE_CHECKING:
     from ..simulator import Displacement
-
-_NAME_STEMS = {
-    Sphere: "sphere",
-    Box: "box",
-    Capsule: "capsule",
-    Cylinder: "cylinder",
-    Ellipsoid: "ellipsoid",
-    HalfSpace: "half-space",
-    ConvexMesh: "convex-mesh",
-    Mesh: "mesh",
-}
-_DESCRIPTION_VERSION = 3
 
 
 class Scene:
@@ -71,6 +55,14 @@ class Scene:
     def plane(self) -> np.ndarray | None:
         """Unit normal (3,) of the plane that motion is restricted to, or None."""
         return self._plane
+
+    @property
+    def drags(self) -> tuple[Drag, ...]:
+        """Drag of every body by name, and first that of all, as ``add_force`` was given it: several add up."""
+        return tuple(
+            Drag(None if k < 0 else self._bodies[k].name, linear=a, quadratic=b, rotational=c)
+            for k, (a, b, c) in sorted(self._drag.items())
+        )
 
     @property
     def drag(self) -> np.ndarray:
@@ -110,7 +102,7 @@ class Scene:
             raise TypeError(f"body: expected a Body, got {type(body).__name__}")
         added = body
         if body.name is None:
-            stem = _NAME_STEMS.get(type(body.shape), "body")
+            stem = WORDS.get(type(body.shape), "body")
             start = self._numbered.get(stem, 0)
             number = next(k for k in count(start) if f"{stem}-{k}" not in self._index_of_name)
             self._numbered[stem] = number + 1
@@ -204,11 +196,7 @@ class Scene:
 
     def planar(self, normal: Any = (0.0, 1.0, 0.0)) -> None:
         """Restrict all motion to planes across ``normal``: bodies move along them and turn only around it."""
-        vector = checks.array("normal", normal, (3,))
-        length = float(np.linalg.norm(vector))
-        if not length > 0.0:
-            raise ValueError("normal: expected a direction, got the zero vector")
-        self._plane = vector / length
+        self._plane = checks.direction("normal", normal)
 
     def set_pair_material(
         self, first: Body | str | int, second: Body | str | int, material: Material
@@ -298,177 +286,82 @@ class Scene:
             raise ValueError("second: expected another body than the first, got the same one")
         return i, j
 
+    def save(self, path: "str | os.PathLike") -> Path:
+        """Write the scene as a file of JSON that can be read, edited and kept with a program; its path.
+
+        `load` gives the scene back, equal bit for bit. Meshes are written with their vertices, also those that
+        came from files, so that the file is whole. Raises ValueError for a scene with force functions, which are
+        Python code that no file holds, OSError where the file cannot be written.
+
+        >>> import carom, pathlib, tempfile
+        >>> scene = carom.Scene()
+        >>> ball = scene.add(carom.Body(carom.Sphere(0.1), density=1000.0, position=(0, 0, 1), name="ball"))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = scene.save(pathlib.Path(folder) / "ball.json")
+        ...     again = carom.Scene.load(path)
+        >>> again.bodies[0].mass == ball.mass
+        True
+        """
+        target = file_path("path", path)
+        if self._force_functions:
+            names = ", ".join(quoted(function_name(function)) for function in self._force_functions)
+            raise ValueError(f"scene: expected no force functions, since no file holds code, got {names}")
+        if target.is_dir():
+            raise IsADirectoryError(f"scene {target}: expected a file name, got a folder")
+        meta, arrays = self.describe()
+        for joint, entry in zip(self._joints, meta.get("joints", []), strict=True):
+            if is_as_placed(joint, self.bodies):
+                entry.pop("rows")
+                entry.pop("coordinate", None)
+        text = scene_text(meta, arrays)
+        try:
+            with replaced_when_whole(target) as partial:
+                partial.write_text(text, encoding="utf-8", newline="\n")
+        except (OSError, ValueError) as error:  # a NUL in its name
+            words = getattr(error, "strerror", None) or error
+            raise OSError(f"scene {target}: cannot be written ({words})") from error
+        return target
+
+    @classmethod
+    def load(cls, path: "str | os.PathLike", *, size_limit: int | None = None) -> "Scene":
+        """The scene of a file that `save` wrote or a person did; docs/scene_files.md says what it may hold.
+
+        Nothing in the file is executed. Meshes that it names are read from its own folder or below, and must have
+        the SHA-256 that it says.
+
+        size_limit : bytes that the file and each mesh file may have; by default 2^26 and 2^28
+
+        Raises FileFormatError, with the path and what is wrong in one sentence, for anything else, as for another
+        version, a field that is missing, unknown or there twice, or a number that is not finite.
+        """
+        source = file_path("path", path)
+        meta = read_scene_file(source, LARGEST_SCENE_FILE if size_limit is None else size_limit)
+        folder = MeshFolder(source.parent, LARGEST_MESH_FILE if size_limit is None else size_limit)
+        try:
+            return cls.from_description(meta, {}, folder)
+        except (TypeError, ValueError) as error:
+            raise refused(source, error) from None
+
     def describe(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """All of the scene as JSON-able data and arrays (the meshes'); ``from_description`` is the inverse.
+        """All of the scene but force functions as JSON-able data and arrays (the meshes'); ``from_description`` is
+        the inverse.
 
         JSON numbers as Python writes them read back to the same bits.
         """
-        arrays: dict[str, np.ndarray] = {}
-        shapes: list[dict[str, Any]] = []
-        shape_index: dict[Shape, int] = {}
-        bodies = []
-        for body in self._bodies:
-            if body.shape not in shape_index:
-                shape_index[body.shape] = len(shapes)
-                shapes.append(_describe_shape(body.shape, f"shape_{len(shapes)}", arrays))
-            given = body.mass if np.isfinite(body.mass) else None
-            bodies.append(
-                {
-                    "name": body.name,
-                    "shape": shape_index[body.shape],
-                    "fixed": body.fixed,
-                    "density": body.density,
-                    "mass": given,
-                    "inertia": None if given is None else body.inertia.tolist(),
-                    "position": body.position.tolist(),
-                    "orientation": body.orientation.tolist(),
-                    "velocity": body.velocity.tolist(),
-                    "angular_velocity": body.angular_velocity.tolist(),
-                    "material": _describe_material(body.material),
-                    "collision_group": body.collision_group,
-                    "collision_mask": body.collision_mask,
-                    "sensor": body.sensor,
-                }
-            )
-        meta = {
-            "version": _DESCRIPTION_VERSION,
-            "gravity": self.gravity.tolist(),
-            "shapes": shapes,
-            "bodies": bodies,
-            "pair_materials": [
-                {"bodies": list(pair), "material": _describe_material(material)}
-                for pair, material in sorted(self._pair_materials.items())
-            ],
-            "disabled_pairs": [list(pair) for pair in self.disabled_pairs],
-            "joints": [describe_joint(joint) for joint in self._joints],
-            "drag": [[body, numbers.tolist()] for body, numbers in sorted(self._drag.items())],
-            "plane": None if self._plane is None else self._plane.tolist(),
-        }
-        return meta, arrays
+        return describe(self)
 
     @classmethod
-    def from_description(cls, meta: dict[str, Any], arrays: dict[str, np.ndarray]) -> "Scene":
-        """The scene that ``describe`` wrote, equal bit for bit; ValueError for anything else."""
-        try:
-            version = meta["version"]
-            if version != _DESCRIPTION_VERSION:
-                raise ValueError(f"version: expected {_DESCRIPTION_VERSION}, got {version!r}")
-            scene = cls(gravity=meta["gravity"])
-            shapes = [_restored_shape(shape, arrays) for shape in meta["shapes"]]
-            for entry in meta["bodies"]:
-                scene.add(_restored_body(entry, shapes))
-            for entry in meta["pair_materials"]:
-                first, second = entry["bodies"]
-                scene.set_pair_material(first, second, Material(**entry["material"]))
-            for first, second in meta["disabled_pairs"]:
-                scene.disable_collision(first, second)
-            scene._joints = [restored_joint(entry, scene.bodies) for entry in meta["joints"]]
-            for body, numbers in meta["drag"]:
-                if body != -1:
-                    scene.index(body)
-                scene._drag[int(body)] = checks.array("drag", numbers, (3,))
-                if (scene._drag[int(body)] < 0.0).any():
-                    raise ValueError(f"drag: expected numbers of at least 0, got {numbers}")
-            if meta["plane"] is not None:
-                scene.planar(meta["plane"])
-                scene._plane = checks.array("plane", meta["plane"], (3,))
-        except (KeyError, IndexError, TypeError, AttributeError) as error:
-            raise ValueError(
-                f"scene description: an entry is missing or malformed ({type(error).__name__}: {error})"
-            ) from None
+    def from_description(cls, meta: Any, arrays: Arrays, folder: MeshFolder | None = None) -> "Scene":
+        """The scene that ``describe`` wrote, equal bit for bit; ValueError or TypeError for anything else.
+
+        folder : where meshes may lie that are named by their files; without it they are refused
+        """
+        checked = checked_head(meta)
+        with np.errstate(all="ignore"):  # whoever makes something of a number says that it is too large
+            scene = cls(checked["gravity"]) if "gravity" in checked else cls()
+            read_into(scene, checked, arrays, folder)
         return scene
 
-
-def _describe_material(material: Material) -> dict[str, float]:
-    return {"friction": material.friction, "restitution": material.restitution}
-
-
-def _describe_mass_properties(properties: MassProperties | None) -> dict[str, Any] | None:
-    """Mass and inertia; the centre of mass is the shape's."""
-    if properties is None:
-        return None
-    return {"mass": properties.mass, "inertia": properties.inertia.tolist()}
-
-
-def _restored_body(entry: dict[str, Any], shapes: list[Shape]) -> Body:
-    body = Body(
-        shapes[checks.whole("shape", entry["shape"], len(shapes) - 1)],
-        mass=entry["mass"],
-        inertia=entry["inertia"],
-        position=entry["position"],
-        orientation=entry["orientation"],
-        velocity=entry["velocity"],
-        angular_velocity=entry["angular_velocity"],
-        material=Material(**entry["material"]),
-        fixed=entry["fixed"],
-        name=entry["name"],
-        collision_group=entry["collision_group"],
-        collision_mask=entry["collision_mask"],
-        sensor=entry["sensor"],
-    )
-    if entry["density"] is not None:
-        # Mass and inertia came as written, since a newer numpy may round their sums differently.
-        object.__setattr__(body, "density", checks.number("density", entry["density"], above=0.0))
-    return body
-
-
-def _describe_shape(shape: Shape, key: str, arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    match shape:
-        case Sphere():
-            return {"kind": "sphere", "radius": shape.radius}
-        case Box():
-            return {"kind": "box", "lengths": list(shape.lengths)}
-        case Capsule():
-            return {"kind": "capsule", "radius": shape.radius, "length": shape.length}
-        case Cylinder():
-            return {"kind": "cylinder", "radius": shape.radius, "length": shape.length}
-        case Ellipsoid():
-            return {"kind": "ellipsoid", "semi_axes": list(shape.semi_axes), "center": list(shape.center)}
-        case HalfSpace():
-            return {"kind": "half-space", "normal": shape.normal.tolist(), "offset": shape.offset}
-        case ConvexMesh():
-            arrays[f"{key}_vertices"] = shape.vertices
-            arrays[f"{key}_polygon_sizes"] = np.array([len(p) for p in shape.polygons], dtype=np.int64)
-            arrays[f"{key}_polygons"] = np.array([i for p in shape.polygons for i in p], dtype=np.int64)
-            return {"kind": "convex-mesh", "arrays": key, "center_of_mass": shape.center_of_mass.tolist()}
-        case Mesh():
-            arrays[f"{key}_vertices"] = shape.vertices
-            arrays[f"{key}_triangles"] = shape.triangles
-            return {
-                "kind": "mesh",
-                "arrays": key,
-                "center_of_mass": shape.center_of_mass.tolist(),
-                "given": _describe_mass_properties(shape.given_mass_properties),
-                "hull": _describe_mass_properties(shape.hull_mass_properties),
-            }
-    raise TypeError(f"shape: {type(shape).__name__} cannot be written to a description")
-
-
-def _restored_shape(entry: dict[str, Any], arrays: dict[str, np.ndarray]) -> Shape:
-    kind = entry["kind"]
-    match kind:
-        case "sphere":
-            return Sphere(entry["radius"])
-        case "box":
-            return Box(tuple(entry["lengths"]))
-        case "capsule":
-            return Capsule(entry["radius"], entry["length"])
-        case "cylinder":
-            return Cylinder(entry["radius"], entry["length"])
-        case "ellipsoid":
-            return Ellipsoid(tuple(entry["semi_axes"]), tuple(entry["center"]))
-        case "half-space":
-            return HalfSpace(entry["normal"], entry["offset"])
-        case "convex-mesh":
-            key = entry["arrays"]
-            ends = np.cumsum(arrays[f"{key}_polygon_sizes"])
-            polygons = np.split(arrays[f"{key}_polygons"], ends[:-1])
-            return ConvexMesh.restored(arrays[f"{key}_vertices"], polygons, entry["center_of_mass"])
-        case "mesh":
-            key, center = entry["arrays"], entry["center_of_mass"]
-            given, hull = (
-                None if kept is None else MassProperties(kept["mass"], kept["inertia"], center)
-                for kept in (entry["given"], entry["hull"])
-            )
-            return Mesh.restored(arrays[f"{key}_vertices"], arrays[f"{key}_triangles"], center, given, hull)
-    raise ValueError(f"scene description: unknown shape kind {kind!r}")
+    def _keep_rows(self, added: PlacedJoint, kept: PlacedJoint) -> None:
+        """Let a joint have the rows that it was placed with, where its bodies have moved since."""
+        self._joints[self.joint_index(added)] = kept

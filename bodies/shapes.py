@@ -19,6 +19,7 @@ import numpy as np
 
 from . import checks, hull
 from .mesh_files import load_mesh, merge_vertices
+from .rotation import is_unit
 from .tolerances import FLAT_THICKNESS, LARGEST_COORDINATE, LARGEST_MESH_FILE
 
 if TYPE_CHECKING:
@@ -301,9 +302,7 @@ class HalfSpace(_ArrayShape):
         largest = float(np.abs(normal).max())
         if largest == 0.0:
             raise ValueError("normal: expected a vector other than zero, got [0, 0, 0]")
-        squared = float(normal @ normal)
-        # A unit normal is kept bit for bit, so that a scene read back is the same scene.
-        if abs(squared - 1.0) > 1e-15:
+        if not is_unit(normal):
             normal = normal / largest
             normal = normal / np.linalg.norm(normal)
         object.__setattr__(self, "normal", _read_only(normal + 0.0))

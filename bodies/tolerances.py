@@ -35,10 +35,10 @@ Covers single-precision input. Smaller: quaternions read from float32 files are 
 quaternion is accepted as a rotation that was not meant.
 """
 
-ORIENTATION_ROUNDING = 1e-15
-"""Without unit. A quaternion whose squared length is this close to one is kept bit for bit.
+UNIT_ROUNDING = 1e-15
+"""Without unit. A direction or quaternion whose squared length is this close to one is kept bit for bit.
 
-Larger: unit quaternions are less exact than they can be. Smaller: normalising is no longer idempotent, and
+Larger: unit vectors are less exact than they can be. Smaller: normalising is no longer idempotent, and
 a scene read back from its description differs in the last bit.
 """
 
@@ -47,6 +47,15 @@ INERTIA_RELATIVE = 1e-9
 
 Covers rounding and flat bodies, for which the inequality is an equality. Smaller: exact inertias of thin
 bodies are refused after a rotation. Larger: inertias no mass distribution has are accepted.
+"""
+
+MASS_RELATIVE = 1e-6
+"""Relative to a mass, or to the largest entry of an inertia. By which those that are kept beside a density may
+differ from the uniform shape's.
+
+Covers volumes that another version of numpy sums otherwise, also of hulls as flat as FLAT_THICKNESS. Smaller:
+scenes with flat hulls are refused elsewhere. Larger: a file in which a density or a length was changed, and the
+mass was not, is taken as it is.
 """
 
 LARGEST_COORDINATE = 1e30
@@ -63,6 +72,13 @@ LARGEST_MESH_FILE = 1 << 28
 Five million triangles of a binary STL, which are read and merged in some tens of seconds. Larger: a file that is
 mostly a hole, as anyone can send, keeps a program busy for minutes and takes gigabytes. Smaller: scans of real
 objects are refused.
+"""
+
+LARGEST_SCENE_FILE = 1 << 26
+"""Bytes that a scene file may have, unless the caller allows more.
+
+A million vertices with their triangles, which take ten times as much memory when they are read. Larger: a file that
+anyone can send takes gigabytes. Smaller: scans of real objects have to lie beside their scene.
 """
 
 FASTEST_SPIN = 1e15

@@ -43,10 +43,10 @@ def zeno_scene() -> Scene:
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """The motion, an impact being two rows of one time.
+    """The motion over s = t + all normal impulse, an impact being two rows of one time.
 
     time (n,) [s]; angle [rad] and rate [rad/s] of turning to the left; left, right : normal impulse [N s] that
-    the corners have had since the start
+    the corners have had since the start; domain (n,): s, over which velocity is continuous
     """
 
     time: Array
@@ -54,36 +54,31 @@ class Curves:
     rate: Array
     left: Array
     right: Array
-
-    @property
-    def domain(self) -> Array:
-        """s = t + all normal impulse, over which velocity is continuous."""
-        return self.time + self.left + self.right
+    domain: Array
 
     @classmethod
     def of(cls, trajectory: Trajectory) -> "Curves":
-        """From a run: impulses of impacts are the law's, those between follow from the momentum."""
-        parts, impulse = [], np.zeros(2)
-        impacts = [event for event in trajectory.events if event.kind == "impact"]
-        ends = [event.time for event in impacts]
-        tail = ends[-1] if ends else math.inf
-        if trajectory.rest_time is not None:
-            ends.append(trajectory.rest_time)
-        for start, end in zip([0.0, *ends], [*ends, trajectory.end_time], strict=True):
-            time = np.linspace(start, end, _SAMPLES)
-            after, last = trajectory.sample(time[:-1]), trajectory.sample(end, side="left")
-            rate = -np.append(after.angular_velocity[:, 1, 1], last.angular_velocity[1, 1])
-            turn = np.vstack([after.orientation[:, 1], last.orientation[1]])
-            rising = np.append(after.velocity[:, 1, 2], last.velocity[1, 2])
-            pushed = MASS * (rising - rising[0] + GRAVITY * (time - start))
+        """From a run over s; which corner an impulse is of, the law tells of an impact, and the rate between
+        them."""
+        domain = trajectory.over_impulse()
+        impacts = [number for number, event in enumerate(trajectory.events) if event.kind == "impact"]
+        parts, impulse, begin = [], np.zeros(2), domain.start
+        for number in [*impacts, -1]:
+            end = domain.event_s[number, 0] if number >= 0 else domain.end
+            s = np.linspace(begin, end, _SAMPLES)
+            if number < 0 and trajectory.rest_time is not None:
+                s = np.unique(np.append(s, domain.s(trajectory.rest_time)))
+            state = domain.sample(s)
+            rate = -state.angular_velocity[:, 1, 1]
+            pushed = (s - begin) - (state.time - state.time[0])
             # of the left corner: all or none; half of it where infinitely many impacts end, and at rest
-            share = 0.5 if start >= tail else 0.5 * (1.0 + np.sign(rate[0]))
+            share = 0.5 if number < 0 else 0.5 * (1.0 + np.sign(rate[0]))
             both = impulse + pushed[:, None] * [share, 1.0 - share]
-            parts.append((time, -2.0 * np.arctan2(turn[:, 2], turn[:, 0]), rate, *both.T))
-            impulse = both[-1]
-            number = ends.index(end) if end in ends else len(ends)
-            if number < len(impacts):
-                impulse = impulse + corner_impulses(impacts[number])
+            turn = -2.0 * np.arctan2(state.orientation[:, 1, 2], state.orientation[:, 1, 0])
+            parts.append((state.time, turn, rate, *both.T, s))
+            if number >= 0:
+                impulse = both[-1] + corner_impulses(trajectory.events[number])
+                begin = domain.event_s[number, 1]
         return cls(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
 
@@ -112,10 +107,8 @@ class ZenoBlock:
 
     @cached_property
     def trajectory(self) -> Trajectory:
-        """The run until the block stands, and on."""
-        simulator = Simulator(zeno_scene(), AnitescuPotra())
-        simulator.run(DURATION)
-        return simulator.run(DURATION, stop_at_rest=False)
+        """The run until the block stands, from where it is known to rest."""
+        return Simulator(zeno_scene(), AnitescuPotra()).run(DURATION)
 
     @cached_property
     def curves(self) -> Curves:
@@ -137,8 +130,7 @@ class ZenoBlock:
         """The same as s."""
         if not self.accumulated <= self.trajectory.end_time:
             return math.inf
-        standing = self.curves.time >= self.impacts[-1].time
-        return float(np.interp(self.accumulated, self.curves.time[standing], self.curves.domain[standing]))
+        return float(self.trajectory.over_impulse().s(self.accumulated))
 
     def tables(self) -> list[Table]:
         """Impacts one by one, and where they accumulate."""
@@ -175,8 +167,8 @@ class ZenoBlock:
         pushed = MASS * (1.0 + RATIO) * 0.5 * WIDTH * RATE * RATIO ** np.arange(count)
         impulses = np.array([corner_impulses(event).sum() for event in self.impacts])
         times = np.array([event.time for event in self.impacts])
-        residual = self.trajectory.ledger(np.linspace(0.0, self.trajectory.end_time, 401)).residual
-        corner = self.trajectory.sample(self.trajectory.end_time).position[1, 0]
+        residual = self.trajectory.ledger(np.linspace(0.0, self.trajectory.known_until, 401)).residual
+        corner = self.trajectory.sample(self.trajectory.known_until).position[1, 0]
         return [
             Check("impacts fewer than 20", max(20 - count, 0), 0),
             Check(

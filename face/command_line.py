@@ -5,11 +5,13 @@ What a command needs is imported when it runs, so that help and bad arguments ar
 
 import argparse
 import os
+import re
 import sys
 import tempfile
 import time as clock
 from collections import Counter
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -18,10 +20,13 @@ from .console import (
     BAD_INPUT,
     DONE,
     ENDED_BADLY,
+    INTERRUPTED,
     MEBIBYTE,
+    BadEnd,
     BadInput,
     complain,
     finite_number,
+    load_scene,
     pixels,
     positive_number,
     positive_whole,
@@ -38,6 +43,7 @@ if TYPE_CHECKING:
     from .impact_laws import ImpactLaw
     from .simulator import Trajectory
 
+_COMMAND_SLIP = re.compile(r"argument COMMAND: invalid choice: '(?P<word>.*)' \(choose from (?P<known>.*)\)")
 _DROP_RESTITUTION = 0.4  # of dropped meshes, under laws that honour restitution
 _DROP_LAW = "anitescu-potra"
 _DROP_DURATION = 10.0  # s
@@ -45,17 +51,23 @@ _SUMMARY_LOOKS = 300_000  # at pairs for the largest penetration of a summary: s
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit status: 0, 1 for a run that ended badly, 2 for bad input."""
+    """Run one command and return its exit status: 0, 1 for what ended badly, 2 for bad input, 130 after Ctrl-C."""
+    parser = _parser()
+    if not (sys.argv[1:] if argv is None else argv):
+        parser.print_help()
+        return DONE
     try:
-        options = _parser().parse_args(argv)
+        options = parser.parse_args(argv)
     except SystemExit as stop:  # argparse has printed help, version or what is wrong
         return stop.code if isinstance(stop.code, int) else BAD_INPUT
     try:
         return options.command(options)
     except BadInput as error:
         return complain(str(error), BAD_INPUT)
-    except KeyboardInterrupt:
-        return complain("interrupted", ENDED_BADLY)
+    except BadEnd as error:
+        return complain(str(error), ENDED_BADLY)
+    except KeyboardInterrupt as error:
+        return complain(str(error) or "interrupted", INTERRUPTED)
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
@@ -68,6 +80,11 @@ class _Parser(argparse.ArgumentParser):
     """Complains in one line."""
 
     def error(self, message: str) -> NoReturn:
+        word, commands = _COMMAND_SLIP.fullmatch(message), ""
+        if word is not None:
+            near = get_close_matches(word["word"], re.findall(r"'(\w+)'", word["known"]), 1, 0.5)
+            commands = f": did you mean {near[0]!r}?" if near else f", expected one of {word['known']}"
+            message = f"no command {word['word']!r}{commands}"
         complain(f"{message} (see `{self.prog} --help`)", BAD_INPUT)
         raise SystemExit(BAD_INPUT)
 
@@ -82,11 +99,13 @@ examples:
   carom drop part.stl --seed 3     drop a mesh of yours: STL, OBJ, PLY, OFF, GLB or GLTF
   carom demo                       list the built-in scenes
   carom demo rocking-block         run one of them
+  carom run slide.json --law stronge-coulomb --duration 3
+                                   run a scene of yours
   carom view drop.h5               replay a recording
   carom render drop.h5 --out a.mp4 make a video of it, or .png, .gif, .glb, .html
   carom sweep program.py           run a program of yours a hundred times, on all cores
 
-exit status: 0 done, 1 a run that ended badly, 2 bad input.
+exit status: 0 done, 1 a run that ended badly, 2 bad input, 130 interrupted.
 Every command has --help.""",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -155,6 +174,38 @@ move by steps of their own: they print tables, take no law or duration, and may 
     )
     demo.add_argument("name", nargs="?", metavar="NAME", help="the scene; without it, the scenes are listed")
     _add_run_arguments(demo, "default the scene's", "default the scene's", "default NAME.h5")
+
+    run = _command(
+        commands,
+        "run",
+        _run,
+        "run a scene file",
+        """\
+Run a scene that is a file, as scene.save("slide.json") writes it or a person does: docs/scene_files.md says what it
+may hold. Nothing in it is executed. The run is recorded, then replayed in a window or, without a display, drawn as
+six moments in one picture.""",
+        """\
+examples:
+  carom run slide.json --law stronge-coulomb --duration 3
+  carom run slide.json --law set-valued-routh --duration 3 --seed 7 --out seven.h5 --no-view""",
+    )
+    run.add_argument("scene", metavar="SCENE", help="a scene file, such as slide.json")
+    _add_run_arguments(run, "needed", "needed", "default that of SCENE, ending in .h5", required=True)
+    run.add_argument(
+        "--event-limit",
+        type=positive_whole,
+        metavar="N",
+        help="events after which it stops; default a million",
+    )
+    run.add_argument(
+        "--part-overlaps", action="store_true", help="move bodies apart that overlap at the start"
+    )
+    run.add_argument(
+        "--size-limit",
+        type=positive_number,
+        metavar="MIB",
+        help="mebibytes that the file and each mesh file may have; default 64 and 256",
+    )
 
     view = _command(
         commands,
@@ -271,10 +322,18 @@ def _command(
     return parser
 
 
-def _add_run_arguments(parser: argparse.ArgumentParser, law: str, duration: str, out: str) -> None:
-    parser.add_argument("--law", metavar="NAME", help=f"impact law, such as sequential-reflection; {law}")
+def _add_run_arguments(
+    parser: argparse.ArgumentParser, law: str, duration: str, out: str, required: bool = False
+) -> None:
     parser.add_argument(
-        "--duration", type=positive_number, metavar="S", help=f"simulated time [s]; {duration}"
+        "--law", required=required, metavar="NAME", help=f"impact law, such as sequential-reflection; {law}"
+    )
+    parser.add_argument(
+        "--duration",
+        required=required,
+        type=positive_number,
+        metavar="S",
+        help=f"simulated time [s]; {duration}",
     )
     parser.add_argument(
         "--seed", type=seed_number, default=0, metavar="N", help="of everything random; default 0"
@@ -292,14 +351,9 @@ def _drop(options: argparse.Namespace) -> int:
     from .bodies import FileFormatError
     from .demos import drop_scene, load_dropped_mesh, shipped_mesh
 
-    limit = (
-        {}
-        if options.size_limit is None
-        else {"size_limit": int(min(options.size_limit * MEBIBYTE, sys.maxsize))}
-    )
     try:
         meshes = [
-            load_dropped_mesh(file, options.scale, options.mass_from, **limit)
+            load_dropped_mesh(file, options.scale, options.mass_from, **_size_limit(options))
             for file in options.files or [shipped_mesh()]
         ]
     except FileFormatError as error:
@@ -319,6 +373,25 @@ def _drop(options: argparse.Namespace) -> int:
     except ValueError as error:  # a scale so extreme that a mass cannot be told from zero or infinity
         raise BadInput(f"the meshes cannot be dropped at this scale: {error}") from None
     trajectory = _simulate(scene, law, options.seed, out, options.duration or _DROP_DURATION)
+    _show(trajectory, out, options.no_view)
+    return _exit_status(trajectory)
+
+
+def _run(options: argparse.Namespace) -> int:
+    scene = load_scene(options.scene, **_size_limit(options))
+    out = _writable(options.out or f"{Path(options.scene).stem}.h5", ".h5")
+    if out.resolve() == Path(options.scene).resolve():
+        raise BadInput(f"--out {out}: expected another file than the scene's")
+    law = _law(options.law)
+    if options.part_overlaps:
+        try:
+            moved = scene.resolve_overlaps()
+        except (TypeError, ValueError) as error:
+            raise BadInput(f"--part-overlaps: {error}") from None
+        for each in moved:
+            say(f"{each.name} was moved by {each.displacement.tolist()} m.")
+    limit = {} if options.event_limit is None else {"event_limit": options.event_limit}
+    trajectory = _simulate(scene, law, options.seed, out, options.duration, **limit)
     _show(trajectory, out, options.no_view)
     return _exit_status(trajectory)
 
@@ -438,23 +511,27 @@ def _info(options: argparse.Namespace) -> int:
                 type(body.shape).__name__,
                 "fixed" if body.fixed else f"{body.mass:.6g}",
                 f"{body.material.friction:g}",
-                f"{body.material.restitution:g}",
+                f"{body.material.slow_restitution:g}",
             ]
             for body in bodies
         ],
     )
     kinds = Counter(trajectory.event_kinds.tolist())
+    span = f"{trajectory.start_time:g} to {trajectory.end_time:.6f} s"
+    if trajectory.known_until > trajectory.end_time:
+        span += f", at rest up to {trajectory.known_until:g} s, as asked"
     say_table(
         ["run", options.run],
         [
             ["law", trajectory.law_name],
             ["seed", str(trajectory.seed)],
-            ["simulated time", f"{trajectory.start_time:g} to {trajectory.end_time:.6f} s"],
+            ["simulated time", span],
             ["events", ", ".join(f"{count} {kind}" for kind, count in sorted(kinds.items())) or "none"],
             ["hash of events", trajectory.event_hash],
             *_summary(trajectory),
         ],
     )
+    _say_remarks(trajectory)
     return DONE
 
 
@@ -486,6 +563,13 @@ def _law(name: str) -> "ImpactLaw":
         return law_by_name(name)
     except ValueError as error:
         raise BadInput(str(error)) from None
+
+
+def _size_limit(options: argparse.Namespace) -> dict[str, int]:
+    """The limit of files' sizes that was given, if one was, in bytes."""
+    if options.size_limit is None:
+        return {}
+    return {"size_limit": int(min(options.size_limit * MEBIBYTE, sys.maxsize))}
 
 
 def _writable(text: str, default_ending: str = "") -> Path:
@@ -526,29 +610,40 @@ def _load(run: str) -> "Trajectory":
         raise BadInput(str(error)) from None
 
 
-def _simulate(scene: "Scene", law: "ImpactLaw", seed: int, out: Path, duration: float) -> "Trajectory":
+def _simulate(
+    scene: "Scene", law: "ImpactLaw", seed: int, out: Path, duration: float, **limits: Any
+) -> "Trajectory":
     """Run and record, then say how it went."""
     from .simulator import Simulator
 
     known = out.exists()
     start = clock.perf_counter()
     try:
-        simulator = Simulator(scene, law, seed=seed, record=out)
+        simulator = Simulator(scene, law, seed=seed, record=out, **limits)
     except (TypeError, ValueError, OSError) as error:
         if not known:
             out.unlink(missing_ok=True)
         raise BadInput(str(error)) from None
+    cut_off = "cut off at t = {:g} s; {} holds the run up to there"
     try:
         trajectory = simulator.run(duration, progress=True)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"interrupted, {cut_off.format(simulator.time, out)}") from None
+    except OSError as error:  # of a disk that is full
+        raise BadEnd(str(error)) from None
     except BaseException:
-        complain(f"cut off at t = {simulator.time:g} s; {out} holds the run up to there", ENDED_BADLY)
+        complain(cut_off.format(simulator.time, out), ENDED_BADLY)
         raise
     elapsed = clock.perf_counter() - start
     say_table(["run", f"{law.name}, seed {seed}"], [*_summary(trajectory), ["wall time", f"{elapsed:.2f} s"]])
-    for remark in trajectory.remarks:
-        say(remark)
+    _say_remarks(trajectory)
     say(f"Recording: {out}")
     return trajectory
+
+
+def _say_remarks(trajectory: "Trajectory") -> None:
+    for remark in trajectory.remarks:
+        say(remark)
 
 
 def _summary(trajectory: "Trajectory") -> list[list[str]]:

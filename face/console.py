@@ -3,13 +3,21 @@
 import argparse
 import math
 import sys
+from typing import TYPE_CHECKING
 
-DONE, ENDED_BADLY, BAD_INPUT = 0, 1, 2
+if TYPE_CHECKING:
+    from .bodies import Scene
+
+DONE, ENDED_BADLY, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 MEBIBYTE = 1 << 20
 
 
 class BadInput(Exception):
     """What the user gave cannot be used; the message is one sentence."""
+
+
+class BadEnd(Exception):
+    """What was begun ended badly; the message is one sentence."""
 
 
 def finite_number(text: str) -> float:
@@ -51,6 +59,16 @@ def seed_number(text: str) -> int:
     if not text.isdecimal() or int(text) >= 2**63:
         raise argparse.ArgumentTypeError(f"expected a whole number from 0 to 2^63 - 1, got {text!r}")
     return int(text)
+
+
+def load_scene(path: str, **limit: int) -> "Scene":
+    """The scene of a file."""
+    from .bodies import FileFormatError, Scene
+
+    try:
+        return Scene.load(path, **limit)
+    except FileFormatError as error:
+        raise BadInput(str(error)) from None
 
 
 def say(text: str) -> None:

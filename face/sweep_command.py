@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 from .console import (
     DONE,
     ENDED_BADLY,
+    INTERRUPTED,
     MEBIBYTE,
     BadInput,
     complain,
+    load_scene,
     positive_number,
     positive_whole,
     say,
@@ -35,21 +37,25 @@ def add_sweep(command: Callable[..., argparse.ArgumentParser], commands: Any) ->
         _sweep,
         "run a scene or a program many times, on all cores or a cluster",
         """\
-Run many members and say what they have in common. SCENE is a Python program of yours or the name of a demo
-with a scene. A program has a function run(member, rng) that returns a trajectory or numbers, and may have
-scene(), whose scene --vary and --perturb change and run is then given, and measure(trajectory), whose numbers
-are columns. A program with scene() and no run is simulated under --law for --duration.
+Run many members and say what they have in common. SCENE is a scene file, a Python program of yours, or the
+name of a demo with a scene. A scene file is simulated under --law for --duration. A program has a function
+run(member, rng) that returns a trajectory or numbers, and may have scene(), whose scene --vary and --perturb
+change and run is then given, and measure(trajectory), whose numbers are columns. A program with scene() and no
+run is simulated under --law for --duration.
 
 Members do not depend on workers or their number. One that fails is a row that says why.""",
         """\
 examples:
   carom sweep program.py --members 1000 --store sweep.h5
   carom sweep program.py --members 1000 --store sweep.h5 --resume
+  carom sweep slide.json --law stronge-coulomb --duration 3 --vary floor.friction=0.1:0.3
   carom sweep program.py --vary floor.friction=0.1:0.3 --perturb box.position=1e-3
   carom sweep program.py --scheduler tcp://10.0.0.1:8786
   carom sweep program.py --members 1000 --rerun 17 --out seventeen.h5""",
     )
-    sweep.add_argument("scene", metavar="SCENE", help="a Python program, or the name of a demo with a scene")
+    sweep.add_argument(
+        "scene", metavar="SCENE", help="a scene file, a Python program, or a demo with a scene"
+    )
     sweep.add_argument("--members", type=positive_whole, metavar="N", help=f"how many; default {_MEMBERS}")
     sweep.add_argument(
         "--vary", action="append", default=[], metavar="NAME=LOW:HIGH",
@@ -67,7 +73,9 @@ examples:
     sweep.add_argument(
         "--part-overlaps", action="store_true", help="move bodies apart that overlap after errors"
     )
-    sweep.add_argument("--law", metavar="NAME", help="impact law of a program without run, or of a demo")
+    sweep.add_argument(
+        "--law", metavar="NAME", help="impact law of a scene file, of a program without run, or of a demo"
+    )
     sweep.add_argument("--duration", type=positive_number, metavar="S", help="simulated time [s] of these")
     sweep.add_argument("--seed", type=seed_number, default=0, metavar="N", help="of everything; default 0")
     where = sweep.add_mutually_exclusive_group()
@@ -100,7 +108,7 @@ def _sweep(options: argparse.Namespace) -> int:
     except (EnsembleInterrupted, EnsembleStopped) as stop:
         if stop.ensemble is not None:
             _tell(stop.ensemble, options.store)
-        return complain(str(stop), ENDED_BADLY)
+        return complain(str(stop), INTERRUPTED if isinstance(stop, EnsembleInterrupted) else ENDED_BADLY)
     _tell(found, options.store)
     return DONE if found.good.any() else ENDED_BADLY
 
@@ -133,14 +141,17 @@ def _what(options: argparse.Namespace) -> tuple[Any, Any, Any]:
     name = options.scene
     if Path(name).suffix == ".py":
         return _of_program(options, _program(name))
-    if Path(name).suffix == ".json":
-        raise BadInput(f"{name}: scenes cannot be read from files yet; give a Python program with scene()")
+    if Path(name).suffix.lower() == ".json":
+        run = _scene_run(options, None, None)
+        return run, _perturbed(options, load_scene(name)), None
     from .demos import ComputedDemo, demo_by_name
 
     try:
         demo = demo_by_name(name)
     except ValueError:
-        raise BadInput(f"{name}: expected a Python program such as sweep.py, or the name of a demo") from None
+        raise BadInput(
+            f"{name}: expected a scene file such as slide.json, a program such as sweep.py, or the name of a demo"
+        ) from None
     if isinstance(demo, ComputedDemo):
         raise BadInput(f"{name}: expected a demo with a scene, got one that computes")
     run = _scene_run(options, demo.law, demo.duration)
@@ -184,7 +195,7 @@ def _scene_run(options: argparse.Namespace, law: str | None, duration: float | N
     law, duration = options.law or law, options.duration or duration
     if law is None or duration is None:
         raise BadInput(
-            "--law, --duration: expected both, since the program has scene() and no run(member, rng)"
+            f"--law, --duration: expected both, since {options.scene} has a scene and no run(member, rng)"
         )
     try:
         return SceneRun(law_by_name(law), duration)

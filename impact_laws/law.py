@@ -1,5 +1,6 @@
 """The contract of an impact law, and the laws by their command line names."""
 
+from functools import cache
 from importlib import import_module
 from typing import Any, Protocol, runtime_checkable
 
@@ -67,6 +68,15 @@ def law_by_name(name: str, **parameters: Any) -> ImpactLaw:
         raise ValueError(f"law must be one of {', '.join(law_names())}, got {name!r}")
     module, law = _LAWS[name]
     return getattr(import_module(f".{module}", __package__), law)(**parameters)
+
+
+@cache
+def is_of_carom(kind: type) -> bool:
+    """Whether a class is one of those that `law_by_name` knows."""
+    return any(
+        kind.__name__ == name and kind.__module__ == f"{__package__}.{module}"
+        for module, name in _LAWS.values()
+    )
 
 
 def checked_count(name: str, value: Any, least: int) -> None:

@@ -59,6 +59,10 @@ class ImpactStatus(Enum):
         "The law's stiffness ratios do not fit the contacts of this impact: use names of bodies, or a function of "
         "the problem, which fit any number of contacts, or none where all are equally stiff.",
     )
+    CONTRACT_BROKEN = (
+        "contract_broken",
+        "The law, which is not one of carom's, breaks its contract: `carom.check_law` says on which problems.",
+    )
 
     advice: str
 

@@ -20,6 +20,7 @@ from .ensembles.errors import WorkerLost
 from .ensembles.members import member_generator
 from .ensembles.process_pool import ProcessPool
 from .event import Event
+from .laws import resolved
 from .record.trajectory import RunStatus, Trajectory
 from .simulator import Simulator
 
@@ -219,7 +220,7 @@ class _Group(Simulator):
         ways: list[tuple[ImpactOutcome, list[int]]] = []
         for member, generator in self.generators.items():
             before = generator.bit_generator.state
-            outcome = self.law.resolve(problem, generator)
+            outcome = resolved(self.law, problem, generator)
             if not ways and generator.bit_generator.state == before:
                 return outcome  # nothing was drawn, so it is that of all
             alike = (members for known, members in ways if _alike(known, outcome, self.tolerance))

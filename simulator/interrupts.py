@@ -1,4 +1,4 @@
-"""Ctrl-C while compiled code runs."""
+"""Ctrl-C while compiled code runs, or a file is written."""
 
 import signal
 import threading
@@ -9,10 +9,11 @@ from types import FrameType
 
 @contextmanager
 def interrupts_wait() -> Iterator[None]:
-    """Let Ctrl-C be raised at the end of the block; where it comes twice, at once.
+    """Let Ctrl-C be raised at the end of the block, or of the function that this decorates; where it comes
+    twice, at once.
 
     In the midst of a compiled call it is raised in whatever compiled code calls back, such as what makes a table
-    longer: there it would be lost, and what it cut short with it.
+    longer or takes an object down: there it would be lost, and what it cut short with it.
     """
     previous = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(previous):

@@ -19,6 +19,8 @@ from ..impact_laws import (
     SequentialReflection,
     StrongeCoulomb,
 )
+from ..impact_laws.contract import Fault, fault_of_answer, fault_of_attributes, faults_of_impulse, raised
+from ..impact_laws.law import is_of_carom
 from ..impact_laws.maximum_dissipation import RULES
 from ..impact_laws.orders import ORDERS, Order
 from ..impact_laws.outcome_kernels import APPROACHES
@@ -52,6 +54,53 @@ def compiled_law(law: ImpactLaw) -> Part | None:
 def _is_word(order: Order) -> bool:
     """Whether the compiled laws know this order."""
     return isinstance(order, str) and order in _COMPILED_ORDERS
+
+
+def refuse_no_law(law: ImpactLaw) -> None:
+    """TypeError for what is no impact law, or does not say of itself what one has to."""
+    if isinstance(law, type):
+        raise TypeError(f"law: expected an instance such as {law.__name__}(), got the class {law.__name__}")
+    if not callable(getattr(law, "resolve", None)):
+        raise TypeError(f"law: expected an impact law such as SequentialReflection(), got {law!r}")
+    if case := fault_of_attributes(law):
+        raise TypeError(f'law: {type(law).__name__} breaks the promise "attributes" of impact laws: {case}')
+
+
+def resolved(law: ImpactLaw, problem: ImpactProblem, rng: np.random.Generator) -> ImpactOutcome:
+    """What a law answers; where one of somebody else's breaks its contract, an outcome without impulse that says
+    how."""
+    if is_of_carom(type(law)):
+        return law.resolve(problem, rng)
+    arrays = problem.kernel_arrays()
+    before = [array.copy() for array in arrays]
+    outcome = None
+    try:
+        outcome = law.resolve(problem, rng)
+    except Exception as error:  # whatever a law of somebody else's raises is what is to be told
+        fault: Fault | None = ("answer", raised(error))
+    else:
+        fault = _fault(law, problem, outcome)
+    for array, known in zip(arrays, before, strict=True):
+        if not np.array_equal(array, known):
+            fault = ("problem", "the arrays of its problem were written to")
+            array[...] = known
+    if fault is None:
+        assert outcome is not None
+        return outcome
+    words = f'{law.name} breaks the promise "{fault[0]}" of impact laws: {fault[1]} (see carom.check_law)'
+    nothing = np.zeros((0, problem.u.size))
+    return ImpactOutcome.from_stages(problem, nothing, (), ImpactStatus.CONTRACT_BROKEN, words)
+
+
+def _fault(law: ImpactLaw, problem: ImpactProblem, outcome: Any) -> Fault | None:
+    """The first promise that an answer breaks."""
+    if case := fault_of_answer(problem, outcome):
+        return "answer", case
+    if not outcome.resolved:
+        return None
+    return next(
+        faults_of_impulse(law, problem, np.asarray(outcome.impulse), np.asarray(outcome.velocity)), None
+    )
 
 
 def set_parameters(world: World, law: ImpactLaw) -> None:
@@ -98,7 +147,7 @@ def problem_of(world: World, scene: Scene) -> ImpactProblem:
         n = dim * count
         jacobian[world.table("numbers", n * n).reshape(n, n).diagonal() == 0.0] = 0.0  # joints bar these
     found = world.found
-    friction, restitution = world.contacts["friction"][found], world.contacts["restitution"][found]
+    friction, restitution = world.contacts["impact_friction"][found], world.contacts["felt"][found]
     rows = world.contacts[found]
     between = contact_names(scene, np.column_stack([rows["first"], rows["second"]]))
     least = LEAST_APPROACH * float(header["speed"])
@@ -130,9 +179,14 @@ def answer(world: World, outcome: ImpactOutcome) -> bytes:
         "labels": outcome.path.labels[1:],
         "info": info,
     }
-    text = json.dumps(words, default=lambda number: number.item()).encode()
+    text = json.dumps(words, default=_plain).encode()
     header["text"] = len(text)
     return text
+
+
+def _plain(value: Any) -> Any:
+    """A number of numpy as JSON knows it; in words what a law of somebody else's tells otherwise."""
+    return value.item() if isinstance(value, np.generic) else str(value)
 
 
 def outcome_of_text(problem: ImpactProblem, stages: Array, text: Mapping[str, Any]) -> ImpactOutcome:

@@ -1,9 +1,7 @@
 """Notes of events by which a user changes a run, such that a recording says all that is needed to do it again."""
 
 import json
-from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any
 
 from ..bodies import Drive
 
@@ -27,8 +25,3 @@ def noted_drive(note: str) -> tuple[str, Drive] | None:
 def is_reserved(name: str) -> bool:
     """Whether the event of a function of this name could be taken for one of these."""
     return name == STATE_SET or name.startswith(_DRIVE_SET)
-
-
-def function_name(function: Callable[..., Any]) -> str:
-    """What a user's function is called."""
-    return str(getattr(function, "__name__", type(function).__name__))

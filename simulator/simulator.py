@@ -5,7 +5,10 @@ What happens is in `engine/loop_kernels.py`; this is what a run is told, what it
 
 import copy
 import math
-from collections.abc import Callable
+import threading
+import time as clock
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +16,7 @@ import numpy as np
 
 from ..bodies import Drive, PlacedJoint, Scene, checks
 from ..bodies.files import file_path
-from ..impact_laws import ImpactLaw, ImpactOutcome, ImpactProblem
+from ..impact_laws import ImpactLaw, ImpactOutcome, ImpactProblem, ImpactStatus
 from ..progress import ProgressBar
 from .apart import all_stay_apart
 from .assembly import equip, equip_as
@@ -24,12 +27,13 @@ from .event import Event
 from .given_state import packed_state
 from .integrator import Integrator
 from .interrupts import interrupts_wait
-from .laws import answer, problem_of
+from .laws import answer, problem_of, refuse_no_law, resolved
 from .notes import STATE_SET, drive_note
 from .python_parts import ForceFunctionError
 from .record.law_description import law_description
 from .record.trajectory import RunStatus, Trajectory
-from .start_checks import ignored_properties, refuse_loose_joints, refuse_overlap
+from .remarks import remarks_on
+from .start_checks import refuse_loose_joints, refuse_overlap
 from .state import Array, Model, State
 from .user_events import EventFunction, EventFunctionError, UserEvents, user_event
 from .world import World, set_force_laws
@@ -43,11 +47,16 @@ _LARGEST_WHOLE = 2**63 - 1  # that a recording and the engine keep
 _TURNS = (
     20_000  # of the loop, after which a run looks whether it is interrupted, shows how far it is and writes
 )
-_FIRST_TURNS = 16  # where the progress is shown, so that a slow run shows it soon
+_FIRST_TURNS, _FIRST_SHOWN = (
+    1000,
+    16,
+)  # the latter where the progress is shown, so that a slow run shows it soon
+_LOOKS_AFTER = 0.5  # [s] of computing that a run goes on for, where its turns are slow
 _PIECES = 20_000  # of motion that are noted before the trajectory takes them over
 _TURNS_WITHOUT_EVENT = 100_000
 _TURNS_AHEAD = 1000  # after which it is asked whether anything will happen any more
 _LOOK_AHEAD = 60.0  # [s] that step_event goes on for the sake of event functions alone
+_TURN = threading.Lock()  # for the look whether another thread advances a simulator
 _GOES_ON = (RunStatus.UNFINISHED, RunStatus.REACHED_END, RunStatus.AT_REST)
 
 
@@ -79,8 +88,7 @@ class Simulator:
     ):
         if not isinstance(scene, Scene):
             raise TypeError(f"scene: expected a Scene, got {type(scene).__name__}")
-        if not callable(getattr(law, "resolve", None)):
-            raise TypeError(f"law: expected an impact law such as SequentialReflection(), got {law!r}")
+        refuse_no_law(law)
         if not scene.bodies:
             raise ValueError("scene: expected at least one body, got none")
         if not isinstance(integrator, Integrator | None):
@@ -97,11 +105,12 @@ class Simulator:
         self._functions = UserEvents()
         self._callbacks: list[Callable[[Event, Simulator], None]] = []
         self._calling = False
+        self._thread: int | None = None  # in which it is advanced just now
         self._recorder = None
         refuse_unknown_distances(self.model)
         self._world = self._begun(self.model.initial_states(), 0.0, "at the start")
         self.trajectory.log.take(self._world)
-        self.trajectory.remarks += ignored_properties(self.model, law)
+        self.trajectory.remarks += remarks_on(self.model, law)
         if record is not None:
             from .record.recording import Recorder
 
@@ -130,8 +139,10 @@ class Simulator:
     def state(self, state: State) -> None:
         self._set_packed(packed_state(self.model, state, self._world.states_at(self.time)))
 
+    @interrupts_wait()
     def _set_packed(self, packed: Array) -> None:
         """Go on from these packed states (n, 13)."""
+        self._refuse_other_threads()
         before = self._world
         world = self._begun(packed, self.time, f"at t = {self.time:g} s", before)
         log_works(before.address)
@@ -191,7 +202,9 @@ class Simulator:
         It has the past of this one in its own trajectory, and calls the same event functions and callbacks. A
         recording stays with the original.
         """
+        self._refuse_other_threads()
         copied = copy.copy(self)
+        copied._thread = None
         copied.trajectory = self.trajectory.copy()
         copied._world = self._world.copy()
         copied._rng = copy.deepcopy(self._rng)
@@ -202,7 +215,7 @@ class Simulator:
 
     def __getstate__(self) -> dict[str, Any]:
         """What another process needs to go on identically; a recording stays here."""
-        return self.__dict__ | {"_recorder": None}
+        return self.__dict__ | {"_recorder": None, "_thread": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -223,6 +236,7 @@ class Simulator:
         the drive is. Raises ValueError for a joint that is not in the scene or has no drive, TypeError for what is
         no `Drive`.
         """
+        self._refuse_other_threads()
         number = self.model.scene.joint_index(joint)
         articulation = self.model.articulation.with_drive(number, drive)
         self.model = self._world.model = replace(self.model, articulation=articulation)
@@ -303,7 +317,10 @@ class Simulator:
 
         Where bodies stay apart for ever, zeros of event functions are awaited for another 60 s.
         """
-        self._go_on()
+        with self._going_on():
+            return self._to_next_event()
+
+    def _to_next_event(self) -> Event | None:
         known = len(self.trajectory.events)
         last = self.time + _LOOK_AHEAD if self._functions else math.inf
         turns, at_once = 0, 1 if self._functions else _TURNS_AHEAD + 10 * self.model.count
@@ -327,19 +344,22 @@ class Simulator:
         takes more than two seconds.
         """
         until = self.check_until(until)
-        self._go_on()
-        bar = ProgressBar(self.time, until, "simulating") if progress else None
-        whole, turns = False, _FIRST_TURNS if bar else _TURNS
-        try:
-            while self._can_go_on() and not self._advance(until, stop_at_rest, turns):
-                turns = min(2 * turns, _TURNS)
+        with self._going_on():
+            bar = ProgressBar(self.time, until, "simulating") if progress else None
+            whole, turns = False, _FIRST_SHOWN if bar else _FIRST_TURNS
+            began = clock.monotonic()
+            try:
+                while self._can_go_on() and not self._advance(until, stop_at_rest, turns):
+                    ended = clock.monotonic()
+                    turns = min(2 * turns, _TURNS) if ended - began < _LOOKS_AFTER else max(turns // 2, 1)
+                    began = ended
+                    if bar:
+                        bar.show(self.time, f"{len(self.trajectory.events)} events")
+                whole = True
+            finally:
                 if bar:
-                    bar.show(self.time, f"{len(self.trajectory.events)} events")
-            whole = True
-        finally:
-            if bar:
-                bar.close()
-            self._finish(until, whole)
+                    bar.close()
+                self._finish(until, whole)
         return self.trajectory
 
     def check_until(self, until: float) -> float:
@@ -351,6 +371,7 @@ class Simulator:
 
     # -- the loop ------------------------------------------------------------------------------------------
 
+    @interrupts_wait()
     def _advance(
         self, until: float, stop_at_rest: bool = True, turns: int = _TURNS, one_event: bool = False
     ) -> bool:
@@ -367,7 +388,7 @@ class Simulator:
         )
         header["waits_for"] = one_event or bool(self._callbacks)
         header["turn_limit"] = 1 if self._functions else turns
-        why = self._go(header)
+        why = self._go(header, turns)
         if why == loop.AT_REST and self._functions:  # what stopped just now may have a zero
             self._user_event(self.time)
         self._call_back(known)
@@ -375,25 +396,30 @@ class Simulator:
             self._recorder.event_added()
         return why in (loop.REACHED, loop.AT_REST)
 
-    def _go(self, header: Any) -> int:
-        """Let the loop go on until it needs no law in Python; why it stopped."""
-        world = self._world
-        with interrupts_wait():
-            why = loop.ASK_LAW if header["asked"] else int(loop.advance(world.address))
-            while why == loop.ASK_LAW:
-                text = answer(world, self._resolve(problem_of(world, self.model.scene)))
-                why = int(loop.advance(world.address))
-                if header["text"] == 0:  # the event has been noted
-                    self.trajectory.log.add("texts", np.frombuffer(text, dtype="u1"))
-                header["text"] = 0
-            self.trajectory.log.take(world)
-            self.trajectory.end_time = self.time
+    def _go(self, header: Any, turns: int) -> int:
+        """Let the loop go on until it needs no law in Python, or has asked one so many times; why it stopped."""
+        world, outcome = self._world, None
+        why = loop.ASK_LAW if header["asked"] else int(loop.advance(world.address))
+        asked = 0
+        while why == loop.ASK_LAW and asked < turns:  # then it waits for its answer till the next call
+            asked += 1
+            outcome = self._resolve(problem_of(world, self.model.scene))
+            text = answer(world, outcome)
+            why = int(loop.advance(world.address))
+            if header["text"] == 0:  # the event has been noted
+                self.trajectory.log.add("texts", np.frombuffer(text, dtype="u1"))
+            header["text"] = 0
+        self.trajectory.log.take(world)
+        self.trajectory.end_time = self.time
+        if outcome is not None and outcome.status is ImpactStatus.CONTRACT_BROKEN:
+            self._fail(RunStatus.LAW_FAILED, f"{outcome.message} at t = {self.time!r} s")
+        else:
             self._judge(why)
         return why
 
     def _resolve(self, problem: ImpactProblem) -> ImpactOutcome:
         """Ask the law."""
-        return self.law.resolve(problem, self._rng)
+        return resolved(self.law, problem, self._rng)
 
     def _judge(self, why: int) -> None:
         """Note how the loop ended, where it cannot go on; raise what a function of the user raised."""
@@ -461,7 +487,8 @@ class Simulator:
                     self._calling = False
 
     def _note(self, note: str) -> None:
-        """An event of the user's."""
+        """An event of the user's, who may let what rested move."""
+        self.trajectory.asked_time = None
         header = self._world.header
         header["happened"] += 1
         self.trajectory.add_note(self.time, USER, note, int(header["begun"]))
@@ -496,12 +523,31 @@ class Simulator:
 
     # -- how a run goes on and ends ------------------------------------------------------------------------
 
-    def _go_on(self) -> None:
-        """A user asks for more."""
-        if self._calling:
-            raise RuntimeError("a callback on an event may set the state, but not advance the simulator")
-        if self.trajectory.status is RunStatus.STOPPED:
-            self.trajectory.status = RunStatus.UNFINISHED
+    @contextmanager
+    def _going_on(self) -> Iterator[None]:
+        """A user asks for more, in this thread alone."""
+        with _TURN:
+            self._refuse_other_threads()
+            if self._thread is not None:
+                raise RuntimeError(
+                    "a callback on an event, a law or a function for forces may not advance the simulator that "
+                    "calls it; a callback may set its state"
+                )
+            self._thread = threading.get_ident()
+        try:
+            self.trajectory.asked_time = None
+            if self.trajectory.status is RunStatus.STOPPED:
+                self.trajectory.status = RunStatus.UNFINISHED
+            yield
+        finally:
+            self._thread = None
+
+    def _refuse_other_threads(self) -> None:
+        """RuntimeError where another thread advances the simulator just now."""
+        if self._thread not in (None, threading.get_ident()):
+            raise RuntimeError(
+                "simulator: another thread is advancing it; let each thread have its own copy()"
+            )
 
     def _can_go_on(self) -> bool:
         return self.trajectory.status in _GOES_ON
@@ -510,6 +556,7 @@ class Simulator:
         self.trajectory.status = status
         self.trajectory.message = f"{message}. {status.advice}"
 
+    @interrupts_wait()
     def _finish(self, until: float, whole: bool) -> None:
         world, trajectory = self._world, self.trajectory
         log_works(world.address)
@@ -521,6 +568,11 @@ class Simulator:
             trajectory.rest_time = max(float(begun), float(world.header["accumulated_at"]))
         trajectory.end_time = max(self.time, trajectory.rest_time or 0.0) if resting else self.time
         trajectory.end_time = min(max(trajectory.end_time, trajectory.start_time), max(until, self.time))
+        trajectory.asked_time = until
+        lost = np.flatnonzero(~np.isfinite(world.states_at(self.time)).all(axis=1))
+        if len(lost) and trajectory.status in _GOES_ON:
+            name = self.model.scene.bodies[int(lost[0])].name
+            self._fail(RunStatus.NOT_FINITE, f"body {name!r} has no finite state at t = {self.time!r} s")
         if trajectory.status in _GOES_ON:
             ended = RunStatus.AT_REST if resting else RunStatus.REACHED_END
             trajectory.status = ended if whole else RunStatus.UNFINISHED

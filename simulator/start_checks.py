@@ -1,12 +1,8 @@
-"""What a start must satisfy, and what a law does not regard of it."""
-
-import itertools
+"""What a start must satisfy."""
 
 import numpy as np
 
-from ..bodies import Material
 from ..bodies.joints import DrivenJoint
-from ..impact_laws import ImpactLaw
 from .collision.pairs import overlap, pair_gap, pair_size
 from .engine.loop_kernels import begin_inside, close_pairs
 from .state import Array, Model
@@ -57,31 +53,3 @@ def refuse_loose_joints(model: Model, states: Array, when: str) -> None:
             f"joint {scene.joints[number].name!r}: {when}, expected its coordinate within its limits "
             f"{joint.limits}, got {coordinate:.9g}"
         )
-
-
-def ignored_properties(model: Model, law: ImpactLaw) -> list[str]:
-    """Remarks on properties of materials that the law does not regard."""
-    materials = _materials_of_pairs(model)
-    ignored = [
-        word
-        for word, honoured, values in (
-            ("friction", law.honours_friction, [m.friction for m in materials]),
-            ("restitution", law.honours_restitution, [m.restitution for m in materials]),
-        )
-        if not honoured and any(values)
-    ]
-    return [f"the law {law.name} ignores {' and '.join(ignored)}"] if ignored else []
-
-
-def _materials_of_pairs(model: Model) -> list[Material]:
-    """Every material that a contact between two bodies can have."""
-    scene = model.scene
-    if scene.has_pair_materials:
-        pairs = itertools.combinations(range(len(scene)), 2)
-    else:  # two bodies of every kind stand for all
-        kinds: dict[tuple[Material, bool], list[int]] = {}
-        for k, body in enumerate(scene.bodies):
-            kinds.setdefault((body.material, body.fixed), []).append(k)
-        pairs = itertools.combinations([k for members in kinds.values() for k in members[:2]], 2)
-    movable = model.movable
-    return [scene.pair_material(i, j) for i, j in pairs if movable[i] or movable[j]]

@@ -129,10 +129,11 @@ def _check_fps(fps: Any) -> int:
 
 
 def _span(runs: list[Any], start: float | None, end: float | None) -> tuple[float, float]:
-    """The span [s] to show, within where the runs are."""
+    """The span [s] to show, within where the runs are known; by default up to where the last of them ends."""
     first = min(float(run.start_time) for run in runs)
-    last = max(float(run.end_time) for run in runs)
-    begin, finish = (first if start is None else float(start)), (last if end is None else float(end))
+    finish = max(float(run.end_time) for run in runs) if end is None else float(end)
+    last = max(float(getattr(run, "known_until", run.end_time)) for run in runs)
+    begin = first if start is None else float(start)
     if not first <= begin <= finish <= last:
         raise ValueError(
             f"start and end: expected a span within {first:g} to {last:g} s, where the run is, "

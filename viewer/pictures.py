@@ -42,8 +42,11 @@ def render(
     size = check_size(size)
     start, end = min(run.start for run in runs), max(run.end for run in runs)
     chosen = end if time is None else float(time)
-    if not start <= chosen <= end:
-        raise ValueError(f"time must lie between {start} and {end} s, where the trajectory is, got {time!r}")
+    known = max(run.known_until for run in runs)
+    if not start <= chosen <= known:
+        raise ValueError(
+            f"time must lie between {start} and {known} s, where the trajectory is, got {time!r}"
+        )
     write_png(path, next(stream_runs(runs, [chosen], size, density=density)))
     return path
 

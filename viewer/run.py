@@ -62,6 +62,7 @@ class Run:
         self.event_times, self.event_kinds = event_table(trajectory)
         self.impact_times = self.event_times[self.event_kinds == "impact"]
         self.start, self.end = float(trajectory.start_time), float(trajectory.end_time)
+        self.known_until = float(getattr(trajectory, "known_until", self.end))  # [s], at rest from the end on
         self._trails: tuple[np.ndarray, np.ndarray] | None = None
         self._sampled = lru_cache(maxsize=64)(trajectory.sample)
         self._found_impacts = lru_cache(maxsize=16)(self._find_impacts)

@@ -11,7 +11,7 @@ from ..branches import BranchedRun, BranchNode
 from ..state import Model
 from .log import LOG_TABLES
 from .recorded import in_memory
-from .recording import VERSION, Recorder, opened, read_scene, read_trajectory, write_scene
+from .recording import VERSION, Recorder, opened, read_scene, read_trajectory, write_scene, write_whole
 from .schema import dataset_in, group_in, number_of, whole_of, write_text
 from .stored_table import DAMAGE, StoredFile, damaged
 
@@ -21,19 +21,7 @@ _KIND = "carom branched run"
 def save(run: BranchedRun, path: "str | os.PathLike") -> Path:
     """Write a tree; the file appears under its name only when it is complete."""
     target = file_path("path", path)
-    partial = target.with_name(target.name + ".partial")
-    if target.is_dir():
-        raise IsADirectoryError(f"branched run {target}: expected a file name, got a folder")
-    try:
-        try:
-            file = h5py.File(partial, "w", libver="latest", locking=False)
-        except OSError as error:
-            raise OSError(f"branched run {target}: cannot be written ({error.strerror or error})") from error
-        with file:
-            _write(run, file)
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
+    write_whole(target, f"branched run {target}", lambda file: _write(run, file))
     return target
 
 

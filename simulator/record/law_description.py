@@ -5,12 +5,13 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from ...impact_laws import ImpactLaw, law_by_name, law_names
+from ...impact_laws.law import is_of_carom
 
 
 def law_description(law: ImpactLaw) -> str:
     """JSON of the parameters of one of carom's laws; an empty text for another law, or one with a user's
     function."""
-    if law.name not in law_names() or type(law_by_name(law.name)) is not type(law) or not is_dataclass(law):
+    if not is_of_carom(type(law)) or not is_dataclass(law):
         return ""
     parameters = {field.name: getattr(law, field.name) for field in fields(law)}
     if any(callable(value) for value in parameters.values()):

@@ -157,8 +157,7 @@ class Log:
             return
         if count == done:
             return
-        body = self.pieces.column("body")
-        self._start = self.pieces.column("start")
+        body, self._start = self.pieces.columns(["body", "start"])
         self._order = np.argsort(body, kind="stable")
         most = int(body.max(initial=-1)) + 1
         self._bounds = np.searchsorted(body[self._order], np.arange(most + 1))

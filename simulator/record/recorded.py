@@ -34,7 +34,7 @@ def recorded_log(
     ranges, tables = table_ranges(bodies), {}
     for name, kind in LOG_TABLES.items():
         dtype = np.dtype(kind)
-        dataset = dataset_in(file, name, (dtype, shorter(dtype)))
+        dataset = dataset_in(file, name, (dtype, shorter(dtype)), packed=True)
         tables[name] = StoredTable(stored, dataset, counts[name], dtype, RowCheck(name, dtype, ranges[name]))
     tables["pieces"].keep(_OF_PIECES, _refuse_piece)
     tables["events"].keep(_OF_EVENTS)

@@ -1,13 +1,19 @@
 """Recordings: one self-describing HDF5 file a run, readable after a kill up to the last flush.
 
 All data sets are appended to in single-writer-multiple-reader mode, in which HDF5 orders its writes so that
-the file is readable at any moment. The last row of `progress` says how much of every other data set is
+the file is readable at any moment. The last whole row of `progress` says how much of every other data set is
 whole; it is written after them. Frames and units are written beside each data set. Nothing in a file is
 ever executed, and no wall clock is stored: equal runs are equal files in content.
+
+HDF5 does not survive a disk that is full: what it could not write it tries to write again when the process ends,
+which crashes there. So the beginning of a file is made in memory, and the room for a flush is taken from the disk
+before HDF5 writes any of it. A flush that finds no room changes nothing, and can be tried again.
 """
 
+import errno
 import json
 import os
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -16,25 +22,31 @@ import h5py
 import numpy as np
 
 from ...bodies import FileFormatError, Scene
-from ...bodies.files import file_path
+from ...bodies.files import file_path, replaced_when_whole
 from ..event import EventKind
 from ..integrator import Integrator
+from ..interrupts import interrupts_wait
 from ..state import Model
 from .log import LOG_TABLES, Log
 from .recorded import recorded_log
-from .schema import dataset_in, group_in, number_of, shorter, text_of, whole_of, write_text
-from .stored_table import DAMAGE, StoredFile, damaged
+from .schema import PACKED, RowCheck, dataset_in, group_in, number_of, shorter, text_of, whole_of, write_text
+from .stored_table import DAMAGE, StoredFile, StoredTable, damaged
 from .superblock import fault
 from .trajectory import RunStatus, Trajectory
 
-VERSION = 6
+VERSION = 7
 _KINDS = list(EventKind)
 _EVENTS_PER_FLUSH, _PIECES_PER_FLUSH = 64, 4096
-_CHUNK_BYTES, _SMALL_CHUNK_BYTES = 8192, 1024
-"""Of one table of a file, and of one of many groups: more would make short recordings large, less would make long
-ones slow to open."""
+_EVENTS_BETWEEN = 8
+"""A flush leaves the chunks that were not full yet where they were, so flushes become rarer in a long run:
+each brings an eighth of all events, up to so many times the least."""
+_CHUNK_BYTES, _SMALL_CHUNK_BYTES = 16_384, 1024
+"""Of one table of a file, and of one of many groups: more would make short recordings large, less would pack
+worse."""
 _ROWS_PER_WRITE = 65_536
 """Rows of a whole trajectory that are held together while it is saved."""
+_ROOM_BESIDES = 131_072
+"""[bytes] that HDF5 may need in a flush beside the rows, for indices and chunks that are not full."""
 
 _MEANING: dict[str, dict[str, str]] = {
     "pieces": {
@@ -96,52 +108,81 @@ _MEANING: dict[str, dict[str, str]] = {
 }
 _MEANING_OF_MESSAGE = {"": "UTF-8, how the run ended in words"}
 _STATUSES = list(RunStatus)
-_PROGRESS = ("end time s", "rest time s or nan", "status", "bytes of the last message")
+_PROGRESS = (
+    "number of the flush, from 1",
+    "end time s",
+    "asked time s or nan",
+    "rest time s or nan",
+    "status",
+    "bytes of the last message",
+)
 
 
 class Recorder:
-    """Writes a trajectory to a file while it grows."""
+    """Writes a trajectory to a file while it grows.
 
-    def __init__(self, trajectory: Trajectory, path: Path):
+    Raises OSError in one sentence where that is impossible, which leaves the file as it was.
+    """
+
+    _path: Path | None
+
+    @interrupts_wait()
+    def __init__(self, trajectory: Trajectory, path: Path, saved_as: Path | None = None):
+        """saved_as : where the file goes when it is whole, of a trajectory that is saved and keeps its rows"""
+        self._name = f"recording {saved_as or path}"
+        refuse_target(path, self._name)
+        self._keeps = saved_as is not None
+        image = _image(lambda file: self._begin(trajectory, file))
+        if self._keeps:
+            _write_bytes(path, image, self._name)
+        else:
+            _replace(path, image, self._name)
+        self._path = path
         try:
-            if b"\x00" in os.fsencode(path):  # HDF5 would take the name up to there
-                raise ValueError("it has a NUL")
-            if path.is_dir():
-                raise IsADirectoryError(f"recording {path}: expected a file name, got a folder")
-            if not path.parent.is_dir():
-                raise FileNotFoundError(f"recording {path}: the folder {path.parent} does not exist")
-        except ValueError as error:  # a NUL, or half of a character
-            raise ValueError(f"record: {str(path)!r} is no file's name ({error})") from None
-        try:
-            if path.is_file() and os.access(path, os.W_OK):
-                path.resolve().unlink()  # who reads the old recording keeps it
-            file = h5py.File(path, "w", libver="latest", locking=False)
+            self._file = h5py.File(path, "r+", libver="latest", locking=False)
+            self._file.swmr_mode = True
+            self._bytes = StoredFile(path)
         except OSError as error:
-            raise OSError(f"recording {path}: cannot be written ({error.strerror or error})") from error
-        self._prepare(trajectory, file, _CHUNK_BYTES, dict.fromkeys(LOG_TABLES, 0))
-        write_scene(file, trajectory.scene)
-        file.swmr_mode = True
-        self.flush()
+            raise OSError(f"{self._name}: cannot be written ({error.strerror or error})") from error
+        self._kept = {
+            name: StoredTable(
+                self._bytes, self._file[name], 0, np.dtype(dtype), RowCheck(name, np.dtype(dtype), {})
+            )
+            for name, dtype in LOG_TABLES.items()
+        }
 
     @classmethod
     def within(cls, trajectory: Trajectory, group: h5py.Group, first: dict[str, int]) -> None:
-        """Write a trajectory, but not its scene, from these rows of its tables on, into a group of an open file."""
+        """Write a trajectory, but not its scene, from these rows of its tables on, into a group of a file in
+        memory."""
         recorder = cls.__new__(cls)
         recorder._prepare(trajectory, group, _SMALL_CHUNK_BYTES, first)
-        recorder.flush(final=True)
+        recorder._note_progress(recorder._put_rows(), final=True)
+
+    def _begin(self, trajectory: Trajectory, file: h5py.File) -> None:
+        """Make a file in memory; it holds the little that there is at the start of a run."""
+        self._prepare(trajectory, file, _CHUNK_BYTES, dict.fromkeys(LOG_TABLES, 0))
+        write_scene(file, trajectory.scene)
+        if not self._keeps:
+            self._note_progress(self._put_rows(), final=False)
 
     def _prepare(
         self, trajectory: Trajectory, file: h5py.Group, chunk_bytes: int, first: dict[str, int]
     ) -> None:
         """Empty tables in a file or a group of one, for rows from the `first` of each on."""
         self._trajectory, self._file = trajectory, file
-        self._written = dict(first)
-        self._first = first
+        self._path = None  # of a file in memory
+        self._first, self._written = first, dict(first)
+        self._flushes = self._words = 0
+        self._pending = self._room = 0  # bytes that HDF5 holds back, and up to which the disk has given room
+        self._held = trajectory.end_time
         self._describe()
         tables: dict[str, Any] = {name: shorter(np.dtype(dtype)) for name, dtype in LOG_TABLES.items()}
+        packing = PACKED if chunk_bytes == _CHUNK_BYTES else {}
         for name, dtype in (tables | {"message": np.dtype("u1")}).items():
+            how = packing if name in tables else {}
             rows = max(1, chunk_bytes // dtype.itemsize)
-            data = file.create_dataset(name, (0,), dtype=dtype, maxshape=(None,), chunks=(rows,))
+            data = file.create_dataset(name, (0,), dtype=dtype, maxshape=(None,), chunks=(rows,), **how)
             write_text(data, "meaning", json.dumps(_MEANING.get(name, _MEANING_OF_MESSAGE)))
         width = len(_PROGRESS) + len(LOG_TABLES) + 1
         data = file.create_dataset(
@@ -173,39 +214,150 @@ class Recorder:
     def event_added(self) -> None:
         """Flush when enough has come in."""
         log = self._trajectory.log
-        new_events = len(log.events) - self._written["events"]
-        if new_events >= _EVENTS_PER_FLUSH or len(log.pieces) - self._written["pieces"] >= _PIECES_PER_FLUSH:
+        known = self._written["events"]
+        enough = min(max(_EVENTS_PER_FLUSH, known // 8), _EVENTS_BETWEEN * _EVENTS_PER_FLUSH)
+        if (
+            len(log.events) - known >= enough
+            or len(log.pieces) - self._written["pieces"] >= _PIECES_PER_FLUSH
+        ):
             self.flush()
 
+    @interrupts_wait()
     def flush(self, final: bool = False) -> None:
-        """Bring everything so far to disk; `final` also records how the run ended."""
-        trajectory = self._trajectory
-        lengths = trajectory.log.lengths()
+        """Bring everything so far to disk; `final` also records how the run ended.
+
+        The trajectory keeps no rows in memory that the file holds. OSError where the disk has no room: the file
+        is as the last flush left it, and another one can be tried.
+        """
+        try:
+            lengths = self._put_rows()
+            self._file.flush()
+            self._note_progress(lengths, final)
+            self._file.flush()
+            self._give_room_back()
+        except (OSError, RuntimeError) as error:  # HDF5 raises either
+            reason = getattr(error, "strerror", None) or " ".join(str(error).split())[:200]
+            held = "" if self._keeps else f"; it holds the run up to t = {self._held:g} s"
+            raise OSError(f"{self._name}: cannot be written ({reason}){held}") from error
+        self._pending, self._held = 0, self._trajectory.end_time
+        if not self._keeps:
+            self._let_go(lengths)
+
+    def _let_go(self, lengths: dict[str, int]) -> None:
+        """Let the trajectory keep in memory only what the file does not hold in full chunks, which stay where they
+        are."""
         for name, upto in lengths.items():
-            table = getattr(trajectory.log, name)
-            while self._written[name] < upto:
-                last = min(upto, self._written[name] + _ROWS_PER_WRITE)
-                self._append(name, table.rows(self._written[name], last))
-                self._written[name] = last
-        self._file.file.flush()
-        status = trajectory.status if final else RunStatus.UNFINISHED
-        rest = np.nan if trajectory.rest_time is None else trajectory.rest_time
-        message = trajectory.message.encode() if final else b""
-        self._append("message", np.frombuffer(message, dtype="u1"))
-        row = [trajectory.end_time, rest, _STATUSES.index(status), len(message)]
-        row += [lengths[name] - self._first[name] for name in LOG_TABLES] + [len(self._file["message"])]
-        self._append("progress", np.array([row], dtype=float))
-        self._file.file.flush()
+            kept = self._kept[name]
+            kept.extend(self._file[name], upto)
+            getattr(self._trajectory.log, name).let_go(len(kept), kept.rows)
 
     def close(self) -> None:
         """Finish the file."""
         self._file.close()
 
-    def _append(self, name: str, values: Any) -> None:
+    def _put_rows(self) -> dict[str, int]:
+        """Write all rows that are not written yet; how many there are now."""
+        lengths = self._trajectory.log.lengths()
+        for name, upto in lengths.items():
+            table = getattr(self._trajectory.log, name)
+            while self._written[name] < upto:
+                last = min(upto, self._written[name] + _ROWS_PER_WRITE)
+                self._put(
+                    name, self._written[name] - self._first[name], table.rows(self._written[name], last)
+                )
+                self._written[name] = last
+        return lengths
+
+    def _note_progress(self, lengths: dict[str, int], final: bool) -> None:
+        """Say that so many rows of every table are whole."""
+        trajectory = self._trajectory
+        status = trajectory.status if final else RunStatus.UNFINISHED
+        rest = np.nan if trajectory.rest_time is None else trajectory.rest_time
+        asked = np.nan if trajectory.asked_time is None else trajectory.asked_time
+        message = trajectory.message.encode() if final else b""
+        self._put("message", self._words, np.frombuffer(message, dtype="u1"))
+        words = self._words + len(message)
+        row = [self._flushes + 1, trajectory.end_time, asked, rest, _STATUSES.index(status), len(message)]
+        row += [lengths[name] - self._first[name] for name in LOG_TABLES] + [words]
+        self._put("progress", self._flushes, np.array([row], dtype=float))
+        self._flushes, self._words = self._flushes + 1, words
+
+    def _put(self, name: str, first: int, values: Any) -> None:
+        """Write rows from the `first` on, also again where a flush was cut short."""
+        if not len(values):
+            return
         data = self._file[name]
-        if len(values):
-            data.resize(len(data) + len(values), axis=0)
-            data[-len(values) :] = values.astype(data.dtype, copy=False)
+        values = values.astype(data.dtype, copy=False)
+        if self._path is not None:
+            self._pending += values.nbytes
+            self._take_room(self._pending + _ROOM_BESIDES)
+        if len(data) < first + len(values):
+            data.resize(first + len(values), axis=0)
+        data[first : first + len(values)] = values
+
+    def _take_room(self, count: int) -> None:
+        """Take so many bytes behind the end of the file from the disk; OSError where it has not got them."""
+        assert self._path is not None
+        end = self._file.id.get_filesize()
+        if end + count > self._room and hasattr(os, "posix_fallocate"):
+            with self._path.open("r+b") as stream:
+                os.posix_fallocate(stream.fileno(), end, count)
+            self._room = end + count
+
+    def _give_room_back(self) -> None:
+        """Let the file end where HDF5 ends it."""
+        if self._room:
+            assert self._path is not None
+            os.truncate(self._path, self._file.id.get_filesize())
+            self._room = 0
+
+
+def refuse_target(path: Path, name: str) -> None:
+    """OSError or ValueError for a path under which no file, which has that name in words, can appear."""
+    try:
+        if b"\x00" in os.fsencode(path):  # HDF5 would take the name up to there
+            raise ValueError("it has a NUL")
+        if path.is_dir():
+            raise IsADirectoryError(f"{name}: expected a file name, got a folder")
+        if not path.parent.is_dir():
+            raise FileNotFoundError(f"{name}: the folder {path.parent} does not exist")
+        if path.exists() and not path.is_file():
+            raise OSError(f"{name}: expected the name of a file, got a device or pipe")
+        if path.exists() and not os.access(path, os.W_OK):
+            raise PermissionError(f"{name}: cannot be written ({os.strerror(errno.EACCES)})")
+    except ValueError as error:  # a NUL, or half of a character
+        raise ValueError(f"record: {str(path)!r} is no file's name ({error})") from None
+
+
+@interrupts_wait()
+def write_whole(path: Path, name: str, fill: Callable[[h5py.File], None]) -> None:
+    """Make a file in memory and write it; it appears under its name only when it is complete.
+
+    OSError, with that name in words, where it cannot be written.
+    """
+    refuse_target(path, name)
+    _replace(path, _image(fill), name)
+
+
+def _image(fill: Callable[[h5py.File], None]) -> bytes:
+    """The bytes of a file that is made in memory."""
+    with h5py.File("image", "w", libver="latest", driver="core", backing_store=False) as file:
+        fill(file)
+        file.flush()
+        return file.id.get_file_image()
+
+
+def _replace(path: Path, content: bytes, name: str) -> None:
+    """Let a file have this content, whole or not at all; who reads the old one keeps it."""
+    with replaced_when_whole(path.resolve()) as partial:
+        _write_bytes(partial, content, name)
+
+
+def _write_bytes(path: Path, content: bytes, name: str) -> None:
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise OSError(f"{name}: cannot be written ({error.strerror or error})") from error
 
 
 def write_scene(file: h5py.Group, scene: Scene) -> None:
@@ -217,19 +369,17 @@ def write_scene(file: h5py.Group, scene: Scene) -> None:
         group.create_dataset(f"arrays/{name}", data=array)
 
 
+@interrupts_wait()
 def save(trajectory: Trajectory, path: "str | os.PathLike") -> Path:
     """Write a whole trajectory; the file appears under its name only when it is complete."""
     target = file_path("path", path)
-    partial = target.with_name(target.name + ".partial")
-    if target.is_dir():
-        raise IsADirectoryError(f"recording {target}: expected a file name, got a folder")
-    recorder = Recorder(trajectory, partial)
-    try:
-        recorder.flush(final=True)
-        recorder.close()
-        partial.replace(target)
-    finally:
-        partial.unlink(missing_ok=True)
+    refuse_target(target, f"recording {target}")
+    with replaced_when_whole(target) as partial:
+        recorder = Recorder(trajectory, partial, target)
+        try:
+            recorder.flush(final=True)
+        finally:
+            recorder.close()
     return target
 
 
@@ -308,14 +458,17 @@ def read_trajectory(
     trajectory.force_functions = _texts_of(file, "force_functions")
     trajectory.start_time = number_of(file, "start_time")
     trajectory.remarks = _texts_of(file, "remarks")
-    last, rows, words = _progress(file)
-    trajectory.end_time = float(last[0])
-    trajectory.rest_time = None if np.isnan(last[1]) else float(last[1])
-    if not trajectory.start_time <= trajectory.end_time < np.inf or np.isinf(last[1]):
-        raise ValueError(f"progress: expected an end after the start and finite times, got {last[:2]}")
-    trajectory.status = RunStatus[_texts_of(file["progress"], "statuses")[int(last[2])].upper()]
+    (_, end, asked, rest, status, length), rows, words = _progress(file)
+    trajectory.end_time = float(end)
+    trajectory.asked_time = None if np.isnan(asked) else float(asked)
+    trajectory.rest_time = None if np.isnan(rest) else float(rest)
+    if not trajectory.start_time <= trajectory.end_time < np.inf or np.isinf(rest) or np.isinf(asked):
+        raise ValueError(
+            f"progress: expected an end after the start and finite times, got {end}, {asked}, {rest}"
+        )
+    trajectory.status = RunStatus[_texts_of(file["progress"], "statuses")[int(status)].upper()]
     message = dataset_in(file, "message", (np.dtype("u1"),))
-    said = _count(last[3])
+    said = _count(length)
     if not said <= words <= min(len(message), stored.size):
         raise ValueError(f"message: expected {words} bytes with {said} of the last, got {len(message)}")
     trajectory.message = message[words - said : words].tobytes().decode() or trajectory.status.advice
@@ -328,14 +481,21 @@ def read_trajectory(
 
 
 def _progress(file: h5py.Group) -> tuple[np.ndarray, dict[str, int], int]:
-    """The last row of what tells how much is whole; how many rows of each table, and bytes of messages, that is."""
+    """Of the last whole row of what tells how much is whole, what it says of the run; how many rows of each
+    table, and bytes of messages, that is."""
     progress = dataset_in(file, "progress", (np.dtype("f8"),), rank=2)
     width = len(_PROGRESS) + len(LOG_TABLES) + 1
     if progress.shape[0] < 1 or progress.shape[1] != width:
         raise ValueError(f"progress: expected rows of {width} numbers, got shape {progress.shape}")
-    last = progress[-1]
+    number = progress.shape[0]
+    last = progress[number - 1]
+    if number > 1 and not last.any():  # it was about to be written
+        number -= 1
+        last = progress[number - 1]
+    if last[0] != number:
+        raise ValueError(f"progress: expected row {number} to have this number, got {last[0]}")
     *rows, words = (_count(value) for value in last[len(_PROGRESS) :])
-    return last, dict(zip(LOG_TABLES, rows, strict=True)), words
+    return last[: len(_PROGRESS)], dict(zip(LOG_TABLES, rows, strict=True)), words
 
 
 def _count(value: float) -> int:

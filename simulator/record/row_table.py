@@ -1,7 +1,7 @@
-"""Rows of records that are only added, in memory: what a run leaves behind."""
+"""Rows of records that are only added: what a run leaves behind, in memory or, of a recording, in its file."""
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -27,6 +27,30 @@ class RowTable(Protocol):
     def column(self, name: str, first: int = 0) -> NDArray[Any]:
         """One column of the rows from the `first` on."""
 
+    def columns(self, names: Sequence[str]) -> list[NDArray[Any]]:
+        """Several columns of all rows, which are read once for them."""
+
+
+class PartInFile:
+    """A full part of a table that its recording holds; its rows are read when they are asked for.
+
+    read : gives rows, by the numbers of the first and of the one after the last
+    """
+
+    def __init__(self, read: Callable[[int, int], Rows], first: int, count: int):
+        self._read, self._first, self._count = read, first, count
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, which: Any) -> Rows:
+        """Some of its rows, or a column, as an array."""
+        return self._read(self._first, self._first + self._count)[which]
+
+    def __reduce__(self) -> Any:
+        """Where it is sent, its rows are in memory."""
+        return np.asarray, (self[:],)
+
 
 class GrowingTable:
     """Rows in parts, each of which is shared, never copied, once it is full; only the last grows.
@@ -34,7 +58,7 @@ class GrowingTable:
     Tables that begin with the same rows, such as those of branches of a run, share their parts.
     """
 
-    def __init__(self, dtype: Any, parts: Sequence[Rows] = ()):
+    def __init__(self, dtype: Any, parts: "Sequence[Rows | PartInFile]" = ()):
         self.dtype = np.dtype(dtype)
         self._parts = [part for part in parts if len(part)]
         self._first = np.cumsum([0, *map(len, self._parts)]).tolist()
@@ -55,14 +79,31 @@ class GrowingTable:
         self._room[self._used : self._used + len(rows)] = rows
         self._used += len(rows)
 
-    def parts(self, upto: int | None = None) -> list[Rows]:
-        """All rows, or the first so many, as arrays one after the other."""
-        found, left = [], len(self) if upto is None else upto
+    def parts(self, upto: int | None = None) -> "list[Rows | PartInFile]":
+        """All rows, or the first so many, as parts one after the other."""
+        found: list[Rows | PartInFile] = []
+        left = len(self) if upto is None else upto
         for part in [*self._parts, self._room[: self._used]]:
             if left > 0 and len(part):
-                found.append(part[:left])
+                found.append(part if len(part) <= left else part[:left])
                 left -= len(part)
         return found
+
+    def let_go(self, upto: int, read: Callable[[int, int], Rows]) -> None:
+        """Keep the full parts among the first so many rows in a file, from which `read` gives rows by number."""
+        for number in range(len(self._parts))[::-1]:
+            part, first = self._parts[number], int(self._first[number])
+            if isinstance(part, PartInFile):
+                break
+            if first + len(part) <= upto:
+                self._parts[number] = PartInFile(read, first, len(part))
+
+    @property
+    def bytes_in_memory(self) -> int:
+        """Of the rows that no file holds for it."""
+        return self._room.nbytes + sum(
+            part.nbytes for part in self._parts if not isinstance(part, PartInFile)
+        )
 
     def rows(self, first: int, last: int) -> Rows:
         if not 0 <= first <= last <= len(self):
@@ -88,14 +129,29 @@ class GrowingTable:
         return found
 
     def column(self, name: str, first: int = 0) -> NDArray[Any]:
-        columns, skipped = [], first
+        return self._joined([name], first)[0]
+
+    def columns(self, names: Sequence[str]) -> list[NDArray[Any]]:
+        return self._joined(names, 0)
+
+    def _joined(self, names: Sequence[str], first: int) -> list[NDArray[Any]]:
+        """Columns of the rows from the `first` on."""
+        found: list[list[NDArray[Any]]] = [[] for _ in names]
+        skipped = first
         for part in self.parts():
             if skipped < len(part):
-                columns.append(part[name][skipped:])
+                rows = part[:] if isinstance(part, PartInFile) else part
+                for columns, name in zip(found, names, strict=True):
+                    columns.append(rows[name][skipped:])
             skipped = max(0, skipped - len(part))
-        if not columns:
-            return np.empty((0, *self.dtype[name].shape), dtype=self.dtype[name].base)
-        return columns[0] if len(columns) == 1 else np.concatenate(columns)
+        return [
+            np.empty((0, *self.dtype[name].shape), dtype=self.dtype[name].base)
+            if not columns
+            else columns[0]
+            if len(columns) == 1
+            else np.concatenate(columns)
+            for columns, name in zip(found, names, strict=True)
+        ]
 
     def _close(self) -> None:
         """Let what has been added be a part, which grows no more."""

@@ -1,13 +1,16 @@
 """Rows of a recording's tables, read straight from where HDF5 has put them.
 
-HDF5 allows one way of opening a file in a process and takes long to find single rows. Uncompressed chunks never
-move once they are written, so their places are noted when a recording is opened; the rest is reading bytes.
-The file may then be opened, appended to or replaced under its name by anyone.
+HDF5 allows one way of opening a file in a process and takes long to find single rows. What is written of a chunk
+stays where it is, also when a longer chunk takes its part later, so the places of chunks are noted when a
+recording is opened; the rest is reading bytes. The file may then be opened, appended to or replaced under its
+name by anyone.
 """
 
 import os
 import threading
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Sequence
+from io import BufferedReader, FileIO
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +19,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...bodies import FileFormatError
-from .schema import RowCheck
+from .row_table import GrowingTable
+from .schema import RowCheck, is_packed
 
 _ROWS_AT_ONCE = 65_536
+_CHUNKS_KEPT = 16
+"""Of a table that is packed, as they were unpacked last."""
+_MOST_PACKED = 256
+"""How many times as long as the file a table may be that is packed; columns that never change come near."""
+_MOST_OF_A_CHUNK = 1 << 20  # bytes
+_SHUFFLE_SKIPPED, _DEFLATE_SKIPPED = 1, 2  # as HDF5 marks a chunk that a filter would not have made shorter
 DAMAGE = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, OSError, RuntimeError)
 """What reading a damaged file may raise."""
+
+
+class _Stream(FileIO):
+    """A file that is closed when nobody uses it any more, which is what is meant and needs no warning.
+
+    A method ``__del__`` that closes it would be the wrong place: Ctrl-C that comes in the midst of it is lost.
+    """
+
+    _dealloc_warn = bool  # of FileIO, called with the stream
 
 
 class StoredFile:
@@ -28,13 +47,16 @@ class StoredFile:
 
     def __init__(self, path: Path):
         self.path = path
-        self._stream = path.open("rb", buffering=0)
+        self._stream = _Stream(path)
+        self._closer = BufferedReader(self._stream, 1)  # which closes it
         self.size = os.fstat(self._stream.fileno()).st_size
         self._turn = threading.Lock()
 
-    def __del__(self) -> None:
-        if stream := getattr(self, "_stream", None):
-            stream.close()
+    def read(self, place: int, count: int) -> NDArray[np.uint8]:
+        """So many bytes from a place on; FileFormatError where that is impossible."""
+        found = np.empty(count, dtype=np.uint8)
+        self.fill(found, place)
+        return found
 
     def fill(self, rows: NDArray[Any], place: int) -> None:
         """Fill contiguous rows with the bytes from a place on; FileFormatError where that is impossible."""
@@ -59,7 +81,7 @@ def damaged(path: Path, reason: object, what: str = "recording") -> FileFormatEr
 class StoredTable:
     """The first `count` rows of a data set, read when they are asked for; a `RowTable`.
 
-    dataset : as `schema.dataset_in` gives it
+    dataset : as `schema.dataset_in` gives it, in plain chunks or packed ones
     dtype : of the rows that are given, those in the file may have shorter whole numbers
     check : of all rows that are read
 
@@ -72,17 +94,26 @@ class StoredTable:
     ):
         if len(dataset) < count:
             raise ValueError(f"{dataset.name} has {len(dataset)} rows where {count} are needed")
-        if count * dataset.dtype.itemsize > file.size:
+        self._packed = is_packed(dataset)
+        most = file.size * (_MOST_PACKED if self._packed else 1)
+        if count * dataset.dtype.itemsize > most:
             raise ValueError(f"{dataset.name} cannot have {count} rows in a file of {file.size} bytes")
         if dataset.chunks is None:
-            raise ValueError(f"{dataset.name} is not stored in plain chunks of rows")
+            raise ValueError(f"{dataset.name} is not stored in chunks of rows")
         self.dtype = dtype
         self._check = check
         self._file, self._count = file, count
         self._stored = dataset.dtype
         self._chunk_rows = dataset.chunks[0]
-        self._places = self._chunk_places(dataset)
+        if self._packed and self._chunk_rows * self._stored.itemsize > _MOST_OF_A_CHUNK:
+            raise ValueError(f"{dataset.name} has chunks of {self._chunk_rows} rows, which are too long")
+        self._chunks = self._places_of_chunks(dataset)
+        self._unpacked: dict[int, NDArray[Any]] = {}
         self._columns: dict[str, NDArray[Any]] = {}
+
+    def __reduce__(self) -> Any:
+        """Where it is sent, its rows are in memory."""
+        return GrowingTable, (self.dtype, [self.rows(0, self._count)])
 
     def __len__(self) -> int:
         return self._count
@@ -96,9 +127,11 @@ class StoredTable:
         while at < last:
             chunk, offset = divmod(at, self._chunk_rows)
             upto = min(last, (chunk + 1) * self._chunk_rows)
-            self._file.fill(
-                found[at - first : upto - first], self._places[chunk] + offset * self._stored.itemsize
-            )
+            part = found[at - first : upto - first]
+            if self._packed:
+                part[:] = self._unpack(chunk)[offset : offset + len(part)]
+            else:
+                self._file.fill(part, self._chunks[chunk][0] + offset * self._stored.itemsize)
             at = upto
         rows = found.astype(self.dtype, copy=False)
         try:
@@ -124,8 +157,15 @@ class StoredTable:
             self.keep((name,))
         return self._columns[name][first:]
 
+    def columns(self, names: Sequence[str]) -> list[NDArray[Any]]:
+        """Several columns of all rows; read once."""
+        self.keep(tuple(name for name in names if name not in self._columns))
+        return [self._columns[name] for name in names]
+
     def keep(self, names: tuple[str, ...], look: Callable[[NDArray[Any]], None] | None = None) -> None:
         """Read all rows once, for these columns, and let somebody look at them."""
+        if not names:
+            return
         parts: dict[str, list[NDArray[Any]]] = {name: [self.rows(0, 0)[name]] for name in names}
         for begin in range(0, self._count, _ROWS_AT_ONCE):
             rows = self.rows(begin, min(self._count, begin + _ROWS_AT_ONCE))
@@ -135,16 +175,58 @@ class StoredTable:
                 parts[name].append(rows[name].copy())
         self._columns |= {name: np.concatenate(found) for name, found in parts.items()}
 
-    def _chunk_places(self, dataset: h5py.Dataset) -> list[int]:
-        """Where in the file each chunk begins that holds one of the rows."""
-        places = [-1] * -(-self._count // self._chunk_rows)
+    def extend(self, dataset: h5py.Dataset, count: int) -> None:
+        """Have the full chunks too among the first so many rows of the data set, which has grown."""
+        for number in range(len(self._chunks), count // self._chunk_rows):
+            stored = dataset.id.get_chunk_info_by_coord((number * self._chunk_rows,))
+            self._chunks.append((stored.byte_offset, stored.size, stored.filter_mask))
+        self._count = len(self._chunks) * self._chunk_rows
+
+    def _unpack(self, number: int) -> NDArray[Any]:
+        """All rows of a chunk, as HDF5's filters shuffle and deflate have packed them; the last ones are kept."""
+        found = self._unpacked.get(number)
+        if found is not None:
+            return found
+        place, size, skipped = self._chunks[number]
+        width, count = self._stored.itemsize, self._chunk_rows * self._stored.itemsize
+        if size > count:
+            raise damaged(self._file.path, "a chunk of rows is longer than its rows")
+        content = self._file.read(place, size)
+        if not skipped & _DEFLATE_SKIPPED:
+            deflated = zlib.decompressobj()
+            try:
+                content = np.frombuffer(deflated.decompress(content.tobytes(), count + 1), dtype=np.uint8)
+            except zlib.error as error:
+                raise damaged(self._file.path, error) from error
+            if len(content) > count or not deflated.eof:
+                raise damaged(self._file.path, "a chunk of rows is longer than its rows")
+        if len(content) < count:
+            raise damaged(self._file.path, "a chunk of rows is shorter than its rows")
+        if not skipped & _SHUFFLE_SKIPPED:  # the first bytes of all rows came first
+            content = np.ascontiguousarray(content.reshape(width, -1).T).reshape(-1)
+        rows = content.view(self._stored)
+        while len(self._unpacked) >= _CHUNKS_KEPT:
+            self._unpacked.pop(next(iter(self._unpacked)), None)
+        self._unpacked[number] = rows
+        return rows
+
+    def _places_of_chunks(self, dataset: h5py.Dataset) -> list[tuple[int, int, int]]:
+        """Of each chunk that holds one of the rows, where in the file it begins, its bytes, and which filters
+        it has not."""
+        missing = (-1, 0, 0)
+        count = -(-self._count // self._chunk_rows)
+        if count > self._file.size:
+            raise ValueError(
+                f"{dataset.name} cannot have {count} chunks in a file of {self._file.size} bytes"
+            )
+        chunks = [missing] * count
 
         def note(stored: Any) -> None:
             number = stored.chunk_offset[0] // self._chunk_rows
-            if number < len(places):
-                places[number] = stored.byte_offset
+            if number < len(chunks):
+                chunks[number] = stored.byte_offset, stored.size, stored.filter_mask
 
         dataset.id.chunk_iter(note)
-        if -1 in places:
+        if missing in chunks:
             raise ValueError(f"{dataset.name} lacks a part")
-        return places
+        return chunks

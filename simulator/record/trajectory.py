@@ -11,15 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...bodies import Scene
+from ...bodies.forces import function_name
 from ..collision.pairs import collision_pairs, overlap
 from ..engine.tables_kernels import IMPLICIT, SERIES, STILL
 from ..event import Event
 from ..integrator import Integrator
-from ..notes import function_name
 from ..state import Array, Model, State
 from .event_bits import event_hash
 from .events import EventLog, Events, kind_names
 from .impact_records import ImpactRecords
+from .impulse_domain import ImpulseDomain
 from .ledger import EnergyLedger
 from .log import Log
 from .sample_kernels import states_on_pieces
@@ -27,6 +28,8 @@ from .works import work_until
 
 if TYPE_CHECKING:
     import os
+
+    from ..contact_forces import ContactForces, JointForces
 
 _ROWS_AT_ONCE = 1024
 """States evaluated together: with the numbers of their pieces they fill a few megabytes."""
@@ -51,6 +54,10 @@ class RunStatus(Enum):
     USER_FUNCTION_FAILED = (
         "user_function_failed",
         "A function given by the user failed: correct it; everything up to then is here.",
+    )
+    NOT_FINITE = (
+        "not_finite",
+        "A number has left the range of double precision: look at the last event, at masses, speeds and forces.",
     )
     UNFINISHED = (
         "unfinished",
@@ -99,9 +106,12 @@ class Trajectory:
 
     scene : the scene that was simulated
     events : in order of time
-    start_time, end_time : [s]
+    start_time, end_time : [s], when the run began and ended; one that came to rest ends there
+    asked_time : [s] up to which the run was asked to go, None before it was
+    known_until : [s], up to where the motion is known: `end_time`, or `asked_time` where everything rests till then
     status, message : how the run ended, and in words
     rest_time : [s] since when everything is at rest, or None
+    remarks : sentences on what of the scene has no effect in this run, such as friction that the law ignores
     law_name, seed : what the run was made with
     law_description : JSON of the law's parameters, empty where the law is not one of carom's
     integrator : how motion was integrated where it has no closed form; None of a run that no `Simulator` made
@@ -120,6 +130,7 @@ class Trajectory:
         self._impacts: tuple[int, ImpactRecords] | None = None
         self.start_time = 0.0
         self.end_time = 0.0
+        self.asked_time: float | None = None
         self.status = RunStatus.UNFINISHED
         self.message = ""
         self.rest_time: float | None = None
@@ -144,7 +155,7 @@ class Trajectory:
 
     @property
     def impacts(self) -> ImpactRecords:
-        """Every impact so far as arrays, one row a contact; made once for as long as no event comes."""
+        """Every impact so far as a table, one row a contact; made once for as long as no event comes."""
         if self._impacts is None or self._impacts[0] != len(self._events):
             self._impacts = len(self._events), ImpactRecords.of_log(self.log)
         return self._impacts[1]
@@ -195,8 +206,28 @@ class Trajectory:
         """Simulated time [s]."""
         return self.end_time - self.start_time
 
+    @property
+    def known_until(self) -> float:
+        """Time [s] up to which the motion is known, and `sample` tells it.
+
+        That is `end_time`, but where a run came to rest before the time that it was asked to reach, everything
+        rests up to there.
+
+        Example
+        -------
+        >>> scene = carom.Scene()
+        >>> floor = scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True))
+        >>> ball = scene.add(carom.Body(carom.Sphere(0.5), mass=1.0, position=(0, 0, 1.0)))
+        >>> run = carom.Simulator(scene, carom.AnitescuPotra()).run(5.0)
+        >>> round(run.end_time, 3), run.known_until, run.sample(5.0).position[1].tolist()
+        (0.319, 5.0, [0.0, 0.0, 0.5])
+        """
+        if self.status is RunStatus.AT_REST and self.asked_time is not None:
+            return max(self.end_time, self.asked_time)
+        return self.end_time
+
     def sample(self, t: Any, side: str = "right") -> State:
-        """Exact state at time `t` [s], a number or an array (T,).
+        """Exact state at time `t` [s], a number or an array (T,), from `start_time` to `known_until`.
 
         At an event time ``side="right"`` (default) is the state after it, ``"left"`` before it. Raises
         ValueError for times outside the run or another side.
@@ -212,10 +243,10 @@ class Trajectory:
             raise TypeError(f"t: expected a number or an array of numbers, got {str(t)[:60]}")
         if times.ndim != 1:
             raise ValueError(f"t: expected a number or an array of shape (T,), got shape {times.shape}")
-        outside = times[~((times >= self.start_time) & (times <= self.end_time))]
+        outside = times[~((times >= self.start_time) & (times <= self.known_until))]
         if len(outside):
             raise ValueError(
-                f"t: expected times within [{self.start_time:g}, {self.end_time:g}] s, got {outside[0]:g}"
+                f"t: expected times within [{self.start_time:g}, {self.known_until:g}] s, got {outside[0]:g}"
             )
         packed = self._packed(times, side)
         if np.ndim(t) == 0:
@@ -269,6 +300,29 @@ class Trajectory:
         )  # fmt: skip
         return out.reshape(*number.shape, 13).transpose(1, 0, 2)
 
+    def over_impulse(self) -> ImpulseDomain:
+        """The run over s = t + accumulated normal impulse, in which impacts take as long as their impulse.
+
+        Of bodies in lasting contact whose forces do not follow from the record, `ImpulseDomain.left_out` tells the
+        names; s does not count these forces.
+
+        Source: Halm & Posa, Set-valued rigid-body dynamics for simultaneous, inelastic, frictional impacts,
+        section 4.
+
+        Example
+        -------
+        >>> scene = carom.Scene(gravity=(0, 0, 0))
+        >>> wall = scene.add(carom.Body(carom.HalfSpace((1, 0, 0)), fixed=True))
+        >>> ball = scene.add(carom.Body(carom.Sphere(0.5), mass=2.0, position=(1, 0, 0), velocity=(-1, 0, 0)))
+        >>> domain = carom.Simulator(scene, carom.AnitescuPotra()).run(1.0, stop_at_rest=False).over_impulse()
+        >>> domain.event_s.tolist(), domain.end  # the ball is stopped at 0.5 s by 2 N s
+        ([[0.5, 2.5]], 3.0)
+        >>> halfway = domain.sample(1.5)
+        >>> halfway.time, halfway.velocity[1].tolist(), domain.left_out
+        (0.5, [-0.5, 0.0, 0.0], ())
+        """
+        return ImpulseDomain(self)
+
     def energy(self, t: Any, side: str = "right") -> Any:
         """Kinetic energy plus that in gravity and in the springs of joints [J] at time(s) `t`."""
         state = self.sample(t, side=side)
@@ -291,6 +345,32 @@ class Trajectory:
         energies = (model.kinetic_energy(state), model.potential_energy(state), model.spring_energy(state))
         return EnergyLedger(t, *energies, *done)
 
+    def contact_forces(self, t: float, side: str = "right") -> "ContactForces":
+        """Forces of lasting contact at a time [s], from the motion: see `ContactForces`.
+
+        Impacts have impulses instead, in `impacts`; `side` as in `sample`. ValueError for a time outside the run,
+        and where functions of the user acted that a recording does not keep.
+        """
+        from ..contact_forces import contact_forces
+
+        return contact_forces(self, t, side)
+
+    def joint_forces(self, t: float, side: str = "right") -> "JointForces":
+        """What joints do to their bodies at a time [s]: see `JointForces`; `side`, errors: `contact_forces`."""
+        from ..contact_forces import joint_forces
+
+        return joint_forces(self, t, side)
+
+    def contact_impulse(self, start: float, end: float) -> Array:
+        """Impulse of lasting contact on every body from one time [s] to another, (n, 3) [N s], world frame.
+
+        Without that of impacts. With that, gravity, joints and drag it makes the change of momentum. Integrated by
+        quadrature with eight nodes a piece of motion, so a long interval takes time.
+        """
+        from ..contact_forces import contact_impulse
+
+        return contact_impulse(self, start, end)
+
     @property
     def implicit_share(self) -> float:
         """Share of the time of all bodies that can move, from 0 to 1, in which they went on by implicit steps: see
@@ -301,7 +381,7 @@ class Trajectory:
         )
         if not whole > 0.0:
             return 0.0
-        body, start, kind = pieces.column("body"), pieces.column("start"), pieces.column("kind")
+        body, start, kind = pieces.columns(["body", "start", "kind"])
         order = np.argsort(body, kind="stable")
         last = np.append(body[order][1:] != body[order][:-1], True)
         end = np.where(last, self.end_time, np.append(start[order][1:], self.end_time))

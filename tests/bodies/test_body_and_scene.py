@@ -251,25 +251,27 @@ def test_description_rebuilds_the_scene_bit_for_bit(tmp_path):
 
 def test_bodies_of_one_shape_share_its_description():
     meta, arrays = rich_scene().describe()
-    assert len(meta["shapes"]) == len(meta["bodies"]) - 3
-    assert sum(key.endswith("_polygons") for key in arrays) == 1
+    hulls = [body["shape"] for body in meta["bodies"] if str(body["shape"]).startswith("convex")]
+    assert hulls == ["convex-mesh-0"] * 2
+    assert sorted(meta["shapes"]) == ["convex-mesh-0", "mesh-1", "mesh-2", "mesh-3"]
+    assert sum(key.startswith("convex") for key in arrays) == 1
 
 
 @pytest.mark.parametrize(
     "damage",
     [
-        lambda meta, arrays: meta.pop("gravity"),
+        lambda meta, arrays: meta.update(gravity=3),
         lambda meta, arrays: meta.update(version=99),
-        lambda meta, arrays: meta.pop("disabled_pairs"),
-        lambda meta, arrays: meta.update(disabled_pairs=[[1, 1]]),
-        lambda meta, arrays: meta.update(disabled_pairs=[[0, 99]]),
-        lambda meta, arrays: meta["bodies"][1].pop("sensor"),
+        lambda meta, arrays: meta.pop("bodies"),
+        lambda meta, arrays: meta.update(disabled_pairs=[["scan", "scan"]]),
+        lambda meta, arrays: meta.update(disabled_pairs=[["scan", "nobody"]]),
+        lambda meta, arrays: meta["bodies"][1].update(sensor=3),
         lambda meta, arrays: meta["bodies"][1].update(collision_mask=-1),
-        lambda meta, arrays: next(s for s in meta["shapes"] if s.get("hull")).update(hull=None),
-        lambda meta, arrays: next(s for s in meta["shapes"] if s.get("hull"))["hull"].update(mass=0.0),
+        lambda meta, arrays: meta["shapes"]["mesh-3"].pop("mass_properties"),
+        lambda meta, arrays: meta["shapes"]["mesh-3"]["mass_properties"].update(mass=0.0),
         lambda meta, arrays: meta["bodies"][1].update(shape=99),
         lambda meta, arrays: meta["bodies"][1].update(mass=-1.0),
-        lambda meta, arrays: meta["shapes"][1].update(kind="teapot"),
+        lambda meta, arrays: meta["shapes"]["mesh-1"].update(kind="teapot"),
         lambda meta, arrays: arrays.clear(),
         lambda meta, arrays: arrays.update(
             {k: v[::-1] for k, v in arrays.items() if k.endswith("_vertices")}

@@ -132,10 +132,11 @@ def check_recording_up_to_the_second_impact():
 
 def test_interrupted_drop_says_so_and_keeps_its_recording(capsys, monkeypatch):
     raise_at_second_impact(monkeypatch, KeyboardInterrupt())
-    assert main(["drop", "--seed", "3", "--no-view"]) == 1
+    assert main(["drop", "--seed", "3", "--no-view"]) == 130
     said = capsys.readouterr().err
-    assert said.startswith("carom: cut off at t = ")
-    assert said.endswith("\ncarom: interrupted\n")
+    assert re.fullmatch(
+        r"carom: interrupted, cut off at t = 0\.\d+ s; drop\.h5 holds the run up to there\n", said
+    )
     check_recording_up_to_the_second_impact()
 
 

@@ -40,6 +40,10 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "toss.py").write_text(PROGRAM + RUN)
     (tmp_path / "scene_only.py").write_text(PROGRAM)
     (tmp_path / "numbers.py").write_text(NUMBERS)
+    (tmp_path / "broken.json").write_text('{"format": ')
+    names: dict = {}
+    exec(PROGRAM, names)
+    names["scene"]().save(tmp_path / "toss.json")
     return tmp_path
 
 
@@ -74,6 +78,32 @@ def test_a_scene_without_run_takes_law_and_duration():
     assert np.array_equal(found["position"][::2], found["position"][1::2])  # a law without chance
 
 
+def test_a_scene_file_is_what_a_program_with_its_scene_is():
+    words = [
+        "--law",
+        "stronge-coulomb",
+        "--duration",
+        "0.5",
+        "--seed",
+        "3",
+        "--workers",
+        "1",
+        "--members",
+        "3",
+    ]
+    words += ["--vary", "floor.friction=0.1:0.3", "--perturb", "box.position=1e-3"]
+    of_file = swept("toss.json", *words)
+    assert main(["sweep", "scene_only.py", *words, "--store", "program.h5"]) == 0
+    of_program = carom.Ensemble.load("program.h5")
+    for name in ("floor.friction", "box.position", "position", "orientation", "end_time", "energy_lost"):
+        assert np.array_equal(of_file[name], of_program[name]), name
+    assert len(np.unique(of_file["floor.friction"])) == 3
+    assert main(["sweep", "toss.json", *words, "--members", "5", "--resume", "--store", "sweep.h5"]) == 0
+    assert np.array_equal(carom.Ensemble.load("sweep.h5")["end_time"][:3], of_file["end_time"])
+    assert main(["sweep", "toss.json", *words, "--rerun", "2", "--out", "two.h5"]) == 0
+    assert carom.Trajectory.load("two.h5").end_time == of_file["end_time"][2]
+
+
 def test_a_demo_is_a_scene():
     found = swept("bouncing-ball", "--perturb", "position=1e-3", "--members", "3", "--workers", "1")
     assert found.status.tolist() == ["at_rest"] * 3
@@ -96,8 +126,17 @@ def test_values_drawn_for_a_program_without_a_scene():
     ("words", "sentence"),
     [
         (("nothing.py",), "nothing.py: no such file"),
-        (("scene.json",), "scenes cannot be read from files yet"),
-        (("nothing",), "expected a Python program such as sweep.py, or the name of a demo"),
+        (("nothing.json", "--law", "stronge-coulomb", "--duration", "1"), "nothing.json: no such file"),
+        (("toss.json",), "--law, --duration: expected both, since toss.json has a scene"),
+        (
+            ("broken.json", "--law", "stronge-coulomb", "--duration", "1"),
+            "broken.json: is no scene file: not JSON",
+        ),
+        (("toss.json", "--law", "x", "--duration", "1"), "law must be one of"),
+        (
+            ("nothing",),
+            "expected a scene file such as slide.json, a program such as sweep.py, or the name of a",
+        ),
         (("hodograph",), "expected a demo with a scene"),
         (("toss.py", "--vary", "floor.friction"), "expected NAME=LOW:HIGH"),
         (("toss.py", "--vary", "floor.friction=3:1"), "a lower value before a higher"),

@@ -9,6 +9,7 @@ begin with `test_hostile`.
 import linecache
 import math
 import os
+import random
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -131,6 +132,25 @@ def assert_ours(error: BaseException) -> None:
     line = linecache.getline(trace.tb_frame.f_code.co_filename, trace.tb_lineno).strip()
     ours = module.startswith("carom") and line.startswith("raise")  # compiled code has no frame of its own
     assert ours, f"raised by {module}: {line!r}: {type(error).__name__}: {error}"
+
+
+def other_json(value: Any, rng: random.Random) -> Any:
+    """The same with one value, somewhere inside, that is another, missing or there twice."""
+    if isinstance(value, dict) and value and rng.random() < 0.9:
+        key = rng.choice(list(value))
+        if rng.random() < 0.1:
+            return {k: v for k, v in value.items() if k != key}
+        return value | {key: other_json(value[key], rng)}
+    if isinstance(value, list) and value and rng.random() < 0.9:
+        k = rng.randrange(len(value))
+        way = rng.random()
+        if way < 0.1:
+            return value[:k] + value[k + 1 :]
+        if way < 0.2:
+            return [*value[: k + 1], *value[k:]]
+        return [*value[:k], other_json(value[k], rng), *value[k + 1 :]]
+    texts = tuple(text for text in HOSTILE_TEXTS if len(text) < 1000)
+    return rng.choice((*HOSTILE_NUMBERS, *HOSTILE_WHOLES, *texts, None, True, [], {}, [[1.0]], {"x": 1}))
 
 
 def seeds() -> Any:

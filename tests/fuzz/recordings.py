@@ -14,7 +14,15 @@ import carom
 from carom.simulator import BranchedRun
 from carom.simulator.record.schema import write_text
 
-from .harness import HOSTILE_NUMBERS, HOSTILE_TEXTS, HOSTILE_WHOLES, LONGEST, assert_sentence, within
+from .harness import (
+    HOSTILE_NUMBERS,
+    HOSTILE_TEXTS,
+    HOSTILE_WHOLES,
+    LONGEST,
+    assert_sentence,
+    other_json,
+    within,
+)
 
 DTYPES = ("f8", ">f8", "f4", "f2", "g", "c16", "i8", "i4", ">i4", "u8", "u1", "?", "S5", "V8", "i1")
 _MOST_NUMBERS = 1_000_000
@@ -218,7 +226,7 @@ def _link(file: h5py.File, name: str, rng: random.Random) -> str:
     if way in (0, 1):
         file[name] = h5py.SoftLink(target)
     elif way in (2, 3):
-        file[name] = h5py.ExternalLink(rng.choice(("other.h5", file.filename, "/etc/passwd", "\x01")), target)
+        file[name] = h5py.ExternalLink(rng.choice(("other.h5", file.filename, os.devnull, "\x01")), target)
     elif way == 4:
         file.create_group(name)
     else:
@@ -243,7 +251,9 @@ def _elsewhere(file: h5py.File, name: str, rng: random.Random) -> str:
             name, shape=shape, dtype=dtype, external=[(os.devnull, 0, h5py.h5f.UNLIMITED)]
         )
     elif way == 2:
-        made = file.create_dataset(name, shape=shape, dtype=dtype, external=[("/etc/passwd", 0, 64)])
+        outside = Path(file.filename).with_name("outside.bin")  # which later edits write to
+        outside.write_bytes(bytes(64))
+        made = file.create_dataset(name, shape=shape, dtype=dtype, external=[(str(outside), 0, 64)])
     else:
         made = file.create_dataset(name, data=content, chunks=True, compression=rng.choice(("gzip", "lzf")))
     made.attrs.update(attributes)
@@ -278,7 +288,7 @@ def _attribute(file: h5py.File, name: str, rng: random.Random) -> str:
         value = owner.attrs[key]
         if not isinstance(value, bytes):
             return "no text"
-        write_text(owner, key, json.dumps(_other_json(json.loads(value), rng)))
+        write_text(owner, key, json.dumps(other_json(json.loads(value), rng)))
     return f"{key} {way}"
 
 
@@ -286,32 +296,13 @@ def _description(file: h5py.File, name: str, rng: random.Random) -> str:
     data = _dataset(file, "scene/description", rng)
     meta = json.loads(data[()].tobytes())
     for _ in range(rng.choice((1, 1, 2))):
-        meta = _other_json(meta, rng)
+        meta = other_json(meta, rng)
     text = json.dumps(meta)
     if rng.random() < 0.1:
         text = rng.choice(HOSTILE_TEXTS)
     del file["scene/description"]
     file["scene/description"] = np.frombuffer(text.encode("utf-8", "replace") or b" ", dtype="u1")
     return "changed"
-
-
-def _other_json(value: Any, rng: random.Random) -> Any:
-    """The same with one value, somewhere inside, that is another, missing or there twice."""
-    if isinstance(value, dict) and value and rng.random() < 0.9:
-        key = rng.choice(list(value))
-        if rng.random() < 0.1:
-            return {k: v for k, v in value.items() if k != key}
-        return value | {key: _other_json(value[key], rng)}
-    if isinstance(value, list) and value and rng.random() < 0.9:
-        k = rng.randrange(len(value))
-        way = rng.random()
-        if way < 0.1:
-            return value[:k] + value[k + 1 :]
-        if way < 0.2:
-            return [*value[: k + 1], *value[k:]]
-        return [*value[:k], _other_json(value[k], rng), *value[k + 1 :]]
-    texts = tuple(text for text in HOSTILE_TEXTS if len(text) < 1000)
-    return rng.choice((*HOSTILE_NUMBERS, *HOSTILE_WHOLES, *texts, None, True, [], {}, [[1.0]], {"x": 1}))
 
 
 def _texts(file: h5py.File, name: str, rng: random.Random) -> str:

@@ -8,7 +8,7 @@ from carom.command_line import main
 
 from .harness import HOSTILE_TEXTS, LONGEST, few, go_on, within
 
-COMMANDS = ("drop", "demo", "view", "render", "info", "verify", "nothing", "")
+COMMANDS = ("drop", "demo", "run", "view", "render", "info", "verify", "nothing", "")
 OPTIONS = (
     *(
         "--law",
@@ -48,6 +48,7 @@ WORDS = (
         "pipe.obj",
         "link.h5",
         "text.txt",
+        "scene.json",
     ),
     *("1e309", "-5", "0.1", "1e-300", "3", "640x360", "0x0", "99999999x99999999", "9" * 5000, "٣", "１"),
     *(
@@ -78,6 +79,7 @@ def folder(tmp_path_factory):
         "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n"
     )
     (found / "text.txt").write_text("words")
+    scene.save(found / "scene.json")
     (found / "other.h5").write_bytes((found / "run.h5").read_bytes()[:3000])
     os.mkfifo(found / "pipe.obj")
     (found / "link.h5").symlink_to("link.h5")

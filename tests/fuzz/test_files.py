@@ -7,6 +7,7 @@ import pytest
 import carom
 from carom.bodies import load_mesh
 
+from . import scene_files
 from .harness import LONGEST, assert_ours, assert_sentence, few, go_on, seeds, within
 from .meshes import tampered, whole_meshes, write
 from .recordings import look_at, tamper, tampered_bytes, whole_recordings
@@ -66,12 +67,33 @@ def mesh_files(seed, folder):
                 assert_ours(error)
 
 
-CHECKS = {"structure": (structure, 300), "bytes": (bytes_of_recordings, 150), "meshes": (mesh_files, 400)}
+def scenes(seed, folder, texts):
+    """A scene file with other values, fields or bytes."""
+    rng = random.Random(seed)
+    path = folder / "scene.json"
+    path.write_bytes(scene_files.tampered(rng.choice(texts), rng))
+    scene_files.look_at(path, thoroughly=rng.random() < 0.1)
+
+
+CHECKS = {
+    "structure": (structure, 300),
+    "bytes": (bytes_of_recordings, 150),
+    "meshes": (mesh_files, 400),
+    "scenes": (scenes, 400),
+}
 
 
 def fixed(name, whole, tmp_path):
     """What a check needs beside a seed."""
+    if name == "scenes":
+        return {"folder": tmp_path, "texts": list(scene_files.whole_scene_files(tmp_path).values())}
     return {"folder": tmp_path} if name == "meshes" else {"whole": whole}
+
+
+def test_scene_files_that_are_not_tampered_with_are_read(tmp_path):
+    for text in scene_files.whole_scene_files(tmp_path).values():
+        (tmp_path / "scene.json").write_text(text, encoding="utf-8")
+        assert scene_files.look_at(tmp_path / "scene.json")
 
 
 @pytest.mark.parametrize("name", CHECKS)

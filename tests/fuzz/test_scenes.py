@@ -195,6 +195,8 @@ CALLS: dict[str, tuple[Any, dict[str, Any]]] = {
     ),
     "verify": (carom.verify, {"recording": None}),
     "load": (carom.Trajectory.load, {"path": None}),
+    "load scene": (carom.Scene.load, {"path": "x.json", "size_limit": 5}),
+    "save scene": (lambda **how: floor_and_ball().save(**how), {"path": "x.json"}),
     "load_mesh": (carom.bodies.load_mesh, {"path": "x.stl", "size_limit": 5}),
     **{
         law: (getattr(carom, law), {name: field.default for name, field in fields.items()})
@@ -210,7 +212,7 @@ CALLS: dict[str, tuple[Any, dict[str, Any]]] = {
         for fields in [inspect.signature(getattr(carom, law)).parameters]
     },
 }
-FILES = ("record", "load", "load_mesh", "verify", "ConvexMesh", "Mesh")
+FILES = ("record", "load", "load scene", "save scene", "load_mesh", "verify", "ConvexMesh", "Mesh")
 """What takes names of files, for which the system has words of its own."""
 
 

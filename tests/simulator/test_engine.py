@@ -172,15 +172,15 @@ def test_no_next_event_where_nothing_can_meet(floor):
 
 
 def test_a_run_cut_off_by_an_error_is_not_called_finished(tmp_path):
-    class Broken(AnitescuPotra):
-        def resolve(self, problem, rng=None):
-            raise RuntimeError("broken law")
+    def broken(event, simulator):
+        raise RuntimeError("broken callback")
 
     scene = Scene()
     scene.add(Body(HalfSpace((0, 0, 1)), fixed=True))
     scene.add(Body(Sphere(0.1), density=1.0, position=(0, 0, 1)))
-    simulator = Simulator(scene, Broken(), record=tmp_path / "run.h5")
-    with pytest.raises(RuntimeError, match="broken law"):
+    simulator = Simulator(scene, AnitescuPotra(), record=tmp_path / "run.h5")
+    simulator.on_event(broken)
+    with pytest.raises(RuntimeError, match="broken callback"):
         simulator.run(5.0)
     assert simulator.trajectory.status is RunStatus.UNFINISHED
     assert Trajectory.load(tmp_path / "run.h5").status is RunStatus.UNFINISHED

@@ -1,6 +1,8 @@
 """Recordings that lead elsewhere, or hold what no run leaves: each found case is refused in one sentence."""
 
 import json
+import os
+import zlib
 
 import h5py
 import numpy as np
@@ -8,7 +10,7 @@ import pytest
 
 import carom
 from carom.simulator import BranchedRun
-from carom.simulator.record.schema import write_text
+from carom.simulator.record.schema import PACKED, write_text
 
 HUGE = 2**40
 
@@ -76,7 +78,7 @@ def virtual(file):
 def outside(file):
     dtype, shape = file["texts"].dtype, file["texts"].shape
     del file["texts"]
-    file.create_dataset("texts", shape=shape, dtype=dtype, external=[("/etc/passwd", 0, h5py.h5f.UNLIMITED)])
+    file.create_dataset("texts", shape=shape, dtype=dtype, external=[(os.devnull, 0, h5py.h5f.UNLIMITED)])
 
 
 def number(table, column, value, row=-1):
@@ -129,8 +131,18 @@ def grown(name, rows):
     return edit
 
 
+def packed_chunk(name, change):
+    """An edit of the bytes of the first chunk of a packed table, which is not unpacked for it."""
+
+    def edit(file):
+        mask, content = file[name].id.read_direct_chunk((0,))
+        file[name].id.write_direct_chunk((0,), change(content), mask)
+
+    return edit
+
+
 PIECES, EVENTS, CONTACTS = "pieces", "events", "event_contacts"
-VERTICES = "scene/arrays/shape_1_vertices"
+VERTICES = "scene/arrays/mesh-0_vertices"
 EDITS = {
     # what leads to other files
     "soft link": (linked("events", h5py.SoftLink("/pieces")), "events: expected it in the file itself, got a link"),
@@ -152,10 +164,17 @@ EDITS = {
         "no more than the file's",
     ),
     "huge array": (replaced(VERTICES, shape=(HUGE, 3), chunks=(8, 3), dtype="f8"), "no more"),
-    "huge table": (lambda file: (grown("pieces", HUGE)(file), progress(4, HUGE)(file)), "cannot have"),
-    "huge progress": (replaced("progress", shape=(HUGE, 14), dtype="f8", chunks=(8, 14)), "damaged"),
-    "narrow progress": (replaced("progress", shape=(1, 3), dtype="f8"), "progress: expected rows of 13 numbers"),
-    "no progress": (replaced("progress", shape=(0, 13), dtype="f8"), "progress: expected rows of 13 numbers"),
+    "huge table": (lambda file: (grown("pieces", HUGE)(file), progress(6, HUGE)(file)), "cannot have"),
+    "huge progress": (replaced("progress", shape=(HUGE, 16), dtype="f8", chunks=(8, 16)), "damaged"),
+    "narrow progress": (replaced("progress", shape=(1, 3), dtype="f8"), "progress: expected rows of 15 numbers"),
+    "no progress": (replaced("progress", shape=(0, 15), dtype="f8"), "progress: expected rows of 15 numbers"),
+    "long chunks": (
+        replaced("stage_log", shape=(10**6,), maxshape=(None,), dtype="f8", chunks=(2**20,), **PACKED),
+        "has chunks of .* rows, which are too long",
+    ),
+    "cut chunk": (packed_chunk("stage_log", lambda chunk: chunk[:20]), "damaged"),
+    "long chunk": (packed_chunk("stage_log", lambda chunk: zlib.compress(bytes(10**6))), "longer than its rows"),
+    "short chunk": (packed_chunk("stage_log", lambda chunk: zlib.compress(bytes(10))), "shorter than its rows"),
     # numbers that no run leaves
     "NaN time": (number(EVENTS, "time", np.nan), "events: expected time .* got nan"),
     "infinite time": (number(EVENTS, "time", np.inf), "events: expected time .* got inf"),
@@ -179,16 +198,18 @@ EDITS = {
     "contact body": (number(CONTACTS, "first", 77), "event_contacts: expected first from -1 to 3, got 77"),
     "restitution": (number(CONTACTS, "restitution", 2.0), "contacts: expected restitution from 0 to 1, got 2"),
     "text": (number("texts", None, 0xFF, slice(3, 9)), "damaged"),
-    "NaN end": (progress(0, np.nan), "progress: expected an end after the start"),
-    "infinite end": (progress(0, np.inf), "progress: expected an end after the start"),
-    "negative end": (progress(0, -1.0), "progress: expected an end after the start"),
-    "infinite rest": (progress(1, np.inf), "progress: expected an end after the start"),
-    "NaN rows": (progress(5, np.nan), "progress: expected numbers of rows, got nan"),
-    "infinite rows": (progress(6, np.inf), "progress: expected numbers of rows, got inf"),
-    "half a row": (progress(4, 1.5), "progress: expected numbers of rows, got 1.5"),
-    "negative rows": (progress(4, -3.0), "progress: expected numbers of rows"),
-    "too few rows": (progress(4, 1.0), "damaged"),
-    "status": (progress(2, 1e300), "damaged"),
+    "NaN end": (progress(1, np.nan), "progress: expected an end after the start"),
+    "infinite end": (progress(1, np.inf), "progress: expected an end after the start"),
+    "negative end": (progress(1, -1.0), "progress: expected an end after the start"),
+    "infinite rest": (progress(3, np.inf), "progress: expected an end after the start"),
+    "NaN rows": (progress(7, np.nan), "progress: expected numbers of rows, got nan"),
+    "infinite rows": (progress(8, np.inf), "progress: expected numbers of rows, got inf"),
+    "half a row": (progress(6, 1.5), "progress: expected numbers of rows, got 1.5"),
+    "negative rows": (progress(6, -3.0), "progress: expected numbers of rows"),
+    "too few rows": (progress(6, 1.0), "damaged"),
+    "status": (progress(4, 1e300), "damaged"),
+    "infinite asked time": (progress(2, np.inf), "progress: expected an end after the start"),
+    "another flush": (progress(0, 7.0), "progress: expected row 1 to have this number, got 7.0"),
     "start": (attribute("start_time", np.nan), "start_time: expected a finite number"),
     "seed": (attribute("seed", -1), "seed: expected a whole number"),
     "seeds": (attribute("seed", [1, 2]), "seed: expected one number"),
@@ -200,13 +221,18 @@ EDITS = {
     "integrator": (attribute("integrator", '{"accuracy": -1}'), "accuracy: expected"),
     "no law": (lambda file: file.attrs.__delitem__("law"), "law: not in the file"),
     # scenes that there cannot be
-    "drag": (described(lambda meta: meta.update(drag=[[7, [1, 2, 3]]])), "body: expected an index below 3"),
-    "drag of NaN": (described(lambda meta: meta.update(drag=[[1, [float("nan")] * 3]])), "drag"),
+    "scene of another version": (described(lambda meta: meta.update(version=2)), "version: expected 1, got 2"),
+    "drag": (described(lambda meta: meta.update(drag=[{"body": 7}])), "body: expected the name of a body, got 7"),
+    "drag of NaN": (described(lambda meta: meta.update(drag=[{"linear": float("nan")}])), "linear: expected a fin"),
     "plane": (described(lambda meta: meta.update(plane=[1, 2])), "normal: expected shape"),
     "plane of no direction": (described(lambda meta: meta.update(plane=[0, 0, 0])), "normal"),
-    "joint of nothing": (described(lambda meta: meta.update(joints=[{}])), "malformed"),
+    "joint of nothing": (described(lambda meta: meta.update(joints=[{}])), "kind: expected one of revolute"),
     "negative shape": (described(lambda meta: meta["bodies"][1].update(shape=-1)), "shape"),
-    "negative drag": (described(lambda meta: meta.update(drag=[[1, [-1, 0, 0]]])), "drag: expected numbers of at"),
+    "negative drag": (described(lambda meta: meta.update(drag=[{"linear": -1}])), "linear: expected a number"),
+    "a mesh by its file": (
+        described(lambda meta: meta["shapes"].update(m={"kind": "mesh", "file": "x.stl", "sha256": ""})),
+        "file: expected the mesh itself in a recording",
+    ),
 }  # fmt: skip
 
 
@@ -254,10 +280,10 @@ def test_recordings_of_another_version_and_other_files_say_so(path):
     with h5py.File(path, "r+") as file:
         file.attrs["version"] = 5
         file.attrs["format"] = "carom recording"  # as version 5 wrote it
-    with pytest.raises(carom.FileFormatError, match="expected format version 6, got 5"):
+    with pytest.raises(carom.FileFormatError, match="expected format version 7, got 5"):
         carom.Trajectory.load(path)
     with h5py.File(path, "r+") as file:
-        file.attrs["version"] = 6
+        file.attrs["version"] = 7
     with pytest.raises(carom.FileFormatError, match="format: expected one text"):
         carom.Trajectory.load(path)
     for call in (carom.Trajectory.load, BranchedRun.load):

@@ -1,6 +1,7 @@
 """Signals while compiled code runs: nothing is lost, and nothing is left half done."""
 
 import signal
+import threading
 
 import numpy as np
 import pytest
@@ -60,3 +61,47 @@ def test_a_table_that_was_cut_short_while_it_grew_grows_all_the_same(monkeypatch
     trajectory = carom.Simulator(bouncing(30), carom.SequentialReflection()).run(2.0)
     assert len(calls) > 2
     assert trajectory.event_times.tolist() == whole.event_times.tolist()
+
+
+def test_a_second_thread_is_refused_in_words():
+    simulator = carom.Simulator(bouncing(2), carom.SequentialReflection())
+    entered, let_go, said = threading.Event(), threading.Event(), []
+
+    def wait(event, _):
+        entered.set()
+        let_go.wait(20.0)
+
+    simulator.on_event(wait)
+    first = threading.Thread(target=simulator.run, args=(0.6,))
+    first.start()
+    assert entered.wait(20.0)
+    state = simulator.state
+    for call in (
+        lambda: simulator.run(1.0), simulator.step_event, lambda: simulator.step(0.1), simulator.copy,
+        lambda: setattr(simulator, "state", state),
+    ):  # fmt: skip
+        with pytest.raises(RuntimeError, match="another thread is advancing it") as caught:
+            call()
+        said.append(str(caught.value))
+    let_go.set()
+    first.join()
+    assert len(said) == 5
+    assert simulator.run(1.0).status.value == "reached_end"
+    whole = carom.Simulator(bouncing(2), carom.SequentialReflection()).run(1.0)
+    assert simulator.trajectory.event_hash == whole.event_hash
+
+
+def test_what_the_simulator_calls_may_not_advance_it():
+    scene = bouncing(2)
+    found = []
+
+    def force(time, state):
+        found.append(simulator)
+        if len(found) == 3:
+            simulator.run(5.0)
+        return np.zeros((3, 6))
+
+    scene.add_force(force)
+    simulator = carom.Simulator(scene, carom.SequentialReflection())
+    with pytest.raises(RuntimeError, match="may not advance the simulator that calls it"):
+        simulator.run(1.0)

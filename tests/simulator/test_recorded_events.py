@@ -1,6 +1,8 @@
 """Events and motion of a recording are read when they are looked at, and are those of the run."""
 
+import doctest
 import gc
+import pickle
 import time
 import weakref
 
@@ -8,6 +10,7 @@ import h5py
 import numpy as np
 import pytest
 
+import carom
 from carom import (
     AnitescuPotra,
     Body,
@@ -22,7 +25,8 @@ from carom import (
     Trajectory,
 )
 from carom.simulator import EventKind
-from carom.simulator.record import recording
+from carom.simulator.record import impact_records, recording
+from carom.simulator.record import trajectory as trajectory_module
 from carom.simulator.record.events import EventLog
 from carom.simulator.record.log import LOG_TABLES
 from carom.simulator.record.superblock import checksum
@@ -248,6 +252,59 @@ def test_several_contacts_at_once_and_events_without_impulse_are_kept_apart(tmp_
     assert {len(event.contacts) for event in run.events} >= {1, 4}
     loaded = Trajectory.load(run.save(tmp_path / "run.h5"))
     assert_impacts_are_those_of_the_events(loaded)
+
+
+def test_impacts_go_into_pandas_as_they_are(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    run = bouncing().run(1.5)
+    columns = ["event", "time", "first", "second"] + [
+        f"{component}_{vector}"
+        for vector in ("velocity_before", "velocity_after", "impulse")
+        for component in ("normal", "tangent", "tangent2")
+    ]
+    for found in (run, Trajectory.load(run.save(tmp_path / "run.h5"))):
+        frame = pandas.DataFrame(found.impacts)
+        assert frame.columns.tolist() == columns
+        assert frame.dtypes.tolist() == ["int64", "float64", "int64", "int64"] + ["float64"] * 9
+        assert frame["time"].tolist() == found.event_times[found.impacts.event].tolist()
+        assert frame[columns[10:]].to_numpy().tolist() == found.impacts.impulse.tolist()
+        total = frame.groupby("event")["normal_impulse"].sum()
+        numbers, sums = found.impacts.per_event(found.impacts.impulse[:, 0])
+        assert (total.index.tolist(), total.tolist()) == (numbers.tolist(), sums.tolist())
+    assert pandas.DataFrame(bouncing().trajectory.impacts).columns.tolist() == columns
+    late = run.impacts[run.impacts["time"] > 1.0]
+    assert late.impulse.shape == (len(late), 3)
+    assert type(run.impacts["time"]) is np.ndarray
+
+
+def test_examples_in_docstrings():
+    for module in (impact_records, trajectory_module):
+        assert doctest.testmod(module, extraglobs={"carom": carom}).failed == 0
+
+
+@pytest.mark.parametrize("source", ["run", "loaded"])
+def test_a_trajectory_can_be_sent_to_another_process(source, request):
+    trajectory = request.getfixturevalue(source)
+    sent = pickle.loads(pickle.dumps(trajectory))
+    times = np.linspace(0.0, trajectory.end_time, 100)
+    assert np.array_equal(sent.sample(times).packed(), trajectory.sample(times).packed())
+    assert sent.event_hash == trajectory.event_hash
+    assert (sent.status, sent.message, sent.known_until) == (
+        trajectory.status, trajectory.message, trajectory.known_until,
+    )  # fmt: skip
+    assert np.array_equal(sent.impacts, trajectory.impacts)
+    for one, other in zip(sent.events, trajectory.events, strict=True):
+        assert (one.time, one.kind) == (other.time, other.kind)
+        assert one.outcome is None or np.array_equal(one.outcome.impulse, other.outcome.impulse)
+
+
+def test_what_was_sent_needs_no_file(tmp_path):
+    path = bouncing().run(1.5).save(tmp_path / "run.h5")
+    sent = pickle.dumps(Trajectory.load(path))
+    path.unlink()
+    again = pickle.loads(sent)
+    assert again.sample(1.0).position[1, 2] > 0.0
+    assert again.save(tmp_path / "again.h5").exists()
 
 
 def test_a_run_without_impacts_has_none(tmp_path):

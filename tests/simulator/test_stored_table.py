@@ -69,7 +69,7 @@ def test_other_columns_are_refused(stored):
 
 
 def test_other_storage_is_refused(stored):
-    with h5py.File(stored[0]) as file, pytest.raises(ValueError, match="plain chunks"):
+    with h5py.File(stored[0]) as file, pytest.raises(ValueError, match="chunks of rows"):
         table_of(StoredFile(stored[0]), file["contiguous"], 5, "f4")
     with h5py.File(stored[0]) as file, pytest.raises(ValueError, match="got compressed ones"):
         dataset_in(file, "compressed", (np.dtype("f4"), np.dtype("f8")))

@@ -144,7 +144,7 @@ def test_an_event_too_few_or_too_many_and_another_end_are_told(run, tmp_path):
     shorter = bouncing().run(run.events[3].time - 1e-6)
     path = shorter.save(tmp_path / "run.h5")
     with h5py.File(path, "r+") as file:
-        file["progress"][-1, 0] = run.events[3].time + 1e-6
+        file["progress"][-1, 1] = run.events[3].time + 1e-6
     difference = carom.verify(path).difference
     assert difference.event == len(shorter.events)
     assert "comes another" in str(difference)
@@ -165,7 +165,7 @@ def test_how_a_run_failed_is_compared(limit, tmp_path):
     assert ended.status is carom.RunStatus.EVENT_LIMIT
     assert carom.verify(path).equal
     with h5py.File(path, "r+") as file:
-        file["progress"][-1, 2] = float(list(carom.RunStatus).index(carom.RunStatus.NO_PROGRESS))
+        file["progress"][-1, 4] = float(list(carom.RunStatus).index(carom.RunStatus.NO_PROGRESS))
     found = carom.verify(path)
     assert not found.equal
     assert found.events == limit
