@@ -1,4 +1,4 @@
-"""The command ``carom``: drop meshes, run demos, replay, draw, summarise and verify recordings.
+"""The command ``carom``: drop meshes, run demos, replay, draw, summarise and verify recordings, validate laws.
 
 What a command needs is imported when it runs, so that help and bad arguments are answered at once.
 """
@@ -35,6 +35,7 @@ from .console import (
     seed_number,
 )
 from .sweep_command import add_sweep
+from .validate_command import add_validate
 
 if TYPE_CHECKING:
     from .bodies import Scene
@@ -303,6 +304,7 @@ exit status: 0 all equal, 1 something differs, 2 bad input.""",
     )
     verify.add_argument("run", metavar="RUN", help="a recording, such as drop.h5")
     add_sweep(_command, commands)
+    add_validate(_command, commands)
     return parser
 
 

@@ -5,6 +5,7 @@ A law knows contacts, impulses and velocities, never time, shapes or bodies.
 
 from .anitescu_potra import AnitescuPotra
 from .check_law import LawReport, check_law
+from .compliant_contact import CompliantContact
 from .contact_network import ContactNetwork, NetworkOutcome
 from .coulomb_solutions import coulomb_solutions
 from .impact_problem import ImpactProblem
@@ -35,6 +36,7 @@ from .stronge_coulomb import StrongeBatch, StrongeCoulomb
 
 __all__ = [
     "AnitescuPotra",
+    "CompliantContact",
     "ContactNetwork",
     "DistributedBatch",
     "Growth",

@@ -13,6 +13,13 @@ from .ensembles.statistics import Statistics, end_density, sobol_design
 from .event import ContactPatch, Event, EventKind
 from .integrator import Integrator
 from .make_unique import UniqueDesign, make_unique
+from .measured.comparison import Comparison, compare
+from .measured.contact_model import ContactModel
+from .measured.identification import Identification, UndeterminedError, identify
+from .measured.impact_set import BodyParameters, ImpactSet
+from .measured.impacts import MeasuredImpact
+from .measured.measured import Measured
+from .measured.shown import ShownMotion
 from .record.trajectory import RunStatus, Trajectory
 from .replay import ReplayError
 from .simulator import Simulator
@@ -28,8 +35,11 @@ from .variational import (
 from .verification import Verification, verify
 
 __all__ = [
+    "BodyParameters",
     "BranchNode",
     "BranchedRun",
+    "Comparison",
+    "ContactModel",
     "ContactPatch",
     "Displacement",
     "Distance",
@@ -38,17 +48,23 @@ __all__ = [
     "EnsembleStopped",
     "Event",
     "EventKind",
+    "Identification",
+    "ImpactSet",
     "Integrator",
     "LagrangianSystem",
+    "Measured",
+    "MeasuredImpact",
     "Perturbation",
     "ReplayError",
     "RunStatus",
     "SceneRun",
+    "ShownMotion",
     "Simulator",
     "State",
     "Statistics",
     "TimeOfImpact",
     "Trajectory",
+    "UndeterminedError",
     "UniqueDesign",
     "VariationalEvent",
     "VariationalIntegrator",
@@ -56,12 +72,14 @@ __all__ = [
     "VariationalStepError",
     "VariationalTrajectory",
     "Verification",
+    "compare",
     "contact_manifold",
     "contact_problem",
     "design",
     "end_density",
     "ensemble",
     "grid",
+    "identify",
     "make_unique",
     "perturbed",
     "signed_distance",

@@ -1,0 +1,1 @@
+../../face/validate_command.py

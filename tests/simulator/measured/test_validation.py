@@ -1,0 +1,123 @@
+"""Every law on measured impacts; on the public data where they are at hand."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import carom
+from carom.command_line import main
+from carom.simulator.measured.public_data import EllipseBounces, read_public_data
+from carom.simulator.measured.validation import LAWS, validate_cube, validate_ellipse
+from carom.simulator.measured.whole_tosses import run_tosses, surface_height
+
+from . import simulated_tosses
+
+DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
+ELLIPSE, CUBE = DATA / "ellipse_bounces.npz", DATA / "cube_tosses.npz"
+needs_data = pytest.mark.skipif(
+    not ELLIPSE.exists(), reason="public data of measured impacts are not at hand"
+)
+
+
+def bounces(count=60, seed=0, noise=0.0):
+    """Arrays of bounces of an ellipse that obey a compliant contact."""
+    rng = np.random.default_rng(seed)
+    before = np.column_stack(
+        [rng.uniform(0.2, 1, count), rng.uniform(-3, -2, count), rng.normal(size=count) * 6]
+    )
+    lever = np.column_stack([rng.uniform(-0.01, 0.01, count), rng.uniform(-0.035, -0.025, count)])
+    made = carom.ImpactSet.planar(before, before, lever, np.sqrt(3.7e-4))
+    states = made.states(carom.BodyParameters(np.zeros(3), 3.7e-4 * np.eye(3)))
+    model = carom.ContactModel(
+        carom.CompliantContact(), friction=0.19, restitution=0.55, tangential_stiffness=6.0
+    )
+    change = np.einsum("nij,nj->ni", states.response, model.impulses(states)[0])
+    change[:, 5] /= np.sqrt(3.7e-4)
+    after = before + change[:, [0, 1, 5]] + noise * rng.normal(size=(count, 3)) * [1, 1, 50]
+    return {
+        "velocity_before": before, "velocity_after": after, "lever": lever,
+        "clean": np.ones(count, dtype=bool), "gyration_squared": np.array(3.7e-4),
+    }  # fmt: skip
+
+
+def test_constants_of_simulated_bounces_are_found_and_other_laws_are_further(tmp_path):
+    np.savez(tmp_path / "bounces.npz", **bounces(noise=0.01))
+    data = read_public_data(tmp_path / "bounces.npz")
+    assert isinstance(data, EllipseBounces)
+    found = validate_ellipse(data, labels=["stronge-coulomb", "compliant-contact"])
+    stronge, compliant = found.laws
+    for name, true in (("friction", 0.19), ("restitution", 0.55), ("tangential_stiffness", 6.0)):
+        known = compliant.constants[name]
+        width = known.high - known.low
+        assert known.low - 0.5 * width < true < known.high + 0.5 * width
+    assert np.median(found.floor) < np.median(compliant.error) < 0.03 < np.median(stronge.error)
+    assert found.rows()[0][0] == "floor, any law"
+    assert [row[0] for row in found.rows()[1:]] == ["stronge-coulomb", "compliant-contact"]
+
+
+def test_every_law_has_at_most_four_constants():
+    assert all(len(free) <= 4 for _, _, free in LAWS)
+    assert len({label for label, _, _ in LAWS}) == len(LAWS)
+
+
+def test_the_command_writes_table_and_figure(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "bounces.npz"
+    np.savez(path, **bounces(noise=0.01))
+    out = tmp_path / "figures"
+    laws = ["--laws", "stronge-coulomb", "--out", str(out)]
+    assert main(["validate", str(path), "--fitted-on", str(path), *laws]) == 0
+    assert "60 impacts" in capsys.readouterr().out
+    assert (out / "validation_ellipse.png").stat().st_size > 10_000
+    table = (out / "validation_ellipse.md").read_text(encoding="utf-8").splitlines()
+    assert table[0].startswith("| law |")
+    assert len(table) == 4
+
+
+def test_bad_input_of_the_command_is_one_line(tmp_path, capsys):
+    np.savez(tmp_path / "odd.npz", numbers=np.zeros(3))
+    (tmp_path / "text.npz").write_text("no arrays")
+    np.savez(tmp_path / "bounces.npz", **bounces(12))
+    for arguments, message in (
+        (["odd.npz"], "expected arrays toss_<id>, or velocity_before"),
+        (["text.npz"], "expected an .npz file of arrays"),
+        (["missing.npz"], "No such file"),
+        (["bounces.npz", "--laws", "guess"], "--laws: expected rows among"),
+        (["bounces.npz", "--tosses", "--laws", "stronge-coulomb"], "--tosses: expected tosses of a cube"),
+    ):
+        assert main(["validate", str(tmp_path / arguments[0]), *arguments[1:]]) == 2
+        said = capsys.readouterr().err
+        assert message in said
+        assert said.count("\n") == 1
+
+
+def test_a_simulated_toss_run_again_ends_where_it_did():
+    motions = simulated_tosses.tosses(14, seed=3, duration=1.2)
+    body = simulated_tosses.box()
+    found = carom.identify(motions, body, carom.StrongeCoulomb())
+    assert surface_height(motions, body) == pytest.approx(0.0, abs=1e-4)
+    errors = run_tosses(found, motions, body)
+    assert not errors.refused
+    assert np.median(errors.settled[:, 0]) < 3e-3
+    assert np.median(errors.settled[:, 1]) < np.radians(3.0)
+    assert errors.rows()[0][0] == "distance [mm]"
+
+
+@needs_data
+def test_bounces_of_the_ellipse_are_as_published():
+    data = read_public_data(ELLIPSE)
+    found = validate_ellipse(data, labels=["stronge-coulomb"])
+    assert len(found.floor) == 856
+    assert np.median(found.floor) == pytest.approx(0.055, abs=1e-3)  # README of the data
+    assert np.median(found.laws[0].error) < 0.235
+
+
+@needs_data
+@pytest.mark.long
+def test_the_cube_is_as_published():
+    found = validate_cube(read_public_data(CUBE), labels=["stronge-coulomb", "compliant-contact, speed"])
+    values = found.body.values
+    assert values["center_of_mass.z"].low < 5.8e-3 < values["center_of_mass.z"].high
+    assert 1.1 < values["inertia.z"].value / 0.81e-3 < 1.25
+    assert np.median(found.laws[1].error) < np.median(found.laws[0].error) < 0.036

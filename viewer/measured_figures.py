@@ -1,0 +1,50 @@
+"""Figures of measured motion, drawn with matplotlib, which is imported only when something is drawn.
+
+Each function returns a figure, which `figures.save_figure` or its own ``savefig`` writes, and reads what
+`carom validate` and `carom.compare` found, so that the viewer needs to know neither.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from .figures import new_figure
+
+_FLOOR = "black"
+_LINES = ("-", "--", ":")
+
+
+def impact_errors(found: Any) -> Any:
+    """Share of impacts within each error, under every law and for the floor that no law can beat."""
+    figure = new_figure(8.0, 5.5)
+    axes = figure.subplots()
+    share = (np.arange(len(found.floor)) + 1.0) / len(found.floor)
+    axes.step(np.sort(found.floor), share, where="post", color=_FLOOR, linewidth=2.0, label="floor, any law")
+    for number, law in enumerate(found.laws):
+        axes.step(
+            np.sort(law.error), share, where="post", color=f"C{number % 10}", linestyle=_LINES[number // 10 % 3],
+            label=f"{law.label}, median {np.median(law.error):.3f}",
+        )  # fmt: skip
+    # A law without friction would push all others to the left.
+    furthest = [float(np.quantile(law.error, 0.95)) for law in found.laws] or [float(found.floor.max())]
+    axes.set(
+        xlabel="error E of an impact [m/s]", ylabel="share of impacts",
+        xlim=(0.0, 1.5 * float(np.median(furthest))), ylim=(0.0, 1.02),
+        title=f"{found.name}, {len(found.floor)} impacts",
+    )  # fmt: skip
+    axes.grid(color="0.92")
+    axes.legend(fontsize=8, loc="lower right")
+    return figure
+
+
+def run_errors(compared: Any) -> Any:
+    """Distance and angle of a run from a measured motion over time."""
+    figure = new_figure(8.0, 6.0)
+    upper, lower = figure.subplots(2, sharex=True)
+    upper.plot(compared.time, 1e3 * compared.distance, color="tab:blue")
+    upper.set(ylabel="distance [mm]", ylim=(0.0, None))
+    lower.plot(compared.time, np.degrees(compared.angle), color="tab:orange")
+    lower.set(ylabel="angle [degrees]", xlabel="time [s]", ylim=(0.0, None))
+    for axes in (upper, lower):
+        axes.grid(color="0.92")
+    return figure
