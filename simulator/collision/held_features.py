@@ -98,8 +98,8 @@ def _keys(patch: ContactPatch) -> set[Key]:
 
 
 def _rising(model: Model, pair: Pair, point: Array, normal: Array, states: Array) -> Callable[[Key], bool]:
-    """Whether, of a pair of features at a contact, a face or an edge rises over the contact's plane towards the other
-    body."""
+    """Whether, of a pair of features at a contact, a face or an edge rises over the contact's plane towards the
+    other body."""
     within = HELD_PLACE * pair_size(model, pair)
     faces: list[set[int]] = []
     edges: list[set[int]] = []
@@ -123,8 +123,8 @@ def _rising(model: Model, pair: Pair, point: Array, normal: Array, states: Array
 
 def _over(arms: Array, up: Array, within: float) -> NDArray[np.bool_]:
     """Which features, of places `arms` (n, k, 3) from a contact, rise over its plane."""
-    rises: NDArray[np.bool_] = arms @ up > STAR_SLOPE * np.linalg.norm(arms, axis=2) + within
-    return rises.any(axis=1)
+    rises = arms @ up > STAR_SLOPE * np.linalg.norm(arms, axis=2) + within
+    return np.asarray(rises.any(axis=1))
 
 
 def _around(model: Model, pair: Pair, place: Array, states: Array) -> set[Key]:
