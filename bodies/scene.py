@@ -37,7 +37,7 @@ _NAME_STEMS = {
     ConvexMesh: "convex-mesh",
     Mesh: "mesh",
 }
-_DESCRIPTION_VERSION = 3
+_DESCRIPTION_VERSION = 4
 
 
 class Scene:
@@ -320,6 +320,7 @@ class Scene:
                     "density": body.density,
                     "mass": given,
                     "inertia": None if given is None else body.inertia.tolist(),
+                    "center_of_mass": body.center_of_mass.tolist(),
                     "position": body.position.tolist(),
                     "orientation": body.orientation.tolist(),
                     "velocity": body.velocity.tolist(),
@@ -391,10 +392,12 @@ def _describe_mass_properties(properties: MassProperties | None) -> dict[str, An
 
 
 def _restored_body(entry: dict[str, Any], shapes: list[Shape]) -> Body:
+    shape = shapes[checks.whole("shape", entry["shape"], len(shapes) - 1)]
     body = Body(
-        shapes[checks.whole("shape", entry["shape"], len(shapes) - 1)],
+        shape,
         mass=entry["mass"],
         inertia=entry["inertia"],
+        center_of_mass=None if isinstance(shape, HalfSpace) else entry["center_of_mass"],
         position=entry["position"],
         orientation=entry["orientation"],
         velocity=entry["velocity"],
@@ -417,7 +420,7 @@ def _describe_shape(shape: Shape, key: str, arrays: dict[str, np.ndarray]) -> di
         case Sphere():
             return {"kind": "sphere", "radius": shape.radius}
         case Box():
-            return {"kind": "box", "lengths": list(shape.lengths)}
+            return {"kind": "box", "lengths": list(shape.lengths), "radius": shape.radius}
         case Capsule():
             return {"kind": "capsule", "radius": shape.radius, "length": shape.length}
         case Cylinder():
@@ -430,7 +433,12 @@ def _describe_shape(shape: Shape, key: str, arrays: dict[str, np.ndarray]) -> di
             arrays[f"{key}_vertices"] = shape.vertices
             arrays[f"{key}_polygon_sizes"] = np.array([len(p) for p in shape.polygons], dtype=np.int64)
             arrays[f"{key}_polygons"] = np.array([i for p in shape.polygons for i in p], dtype=np.int64)
-            return {"kind": "convex-mesh", "arrays": key, "center_of_mass": shape.center_of_mass.tolist()}
+            return {
+                "kind": "convex-mesh",
+                "arrays": key,
+                "radius": shape.radius,
+                "center_of_mass": shape.center_of_mass.tolist(),
+            }
         case Mesh():
             arrays[f"{key}_vertices"] = shape.vertices
             arrays[f"{key}_triangles"] = shape.triangles
@@ -450,7 +458,7 @@ def _restored_shape(entry: dict[str, Any], arrays: dict[str, np.ndarray]) -> Sha
         case "sphere":
             return Sphere(entry["radius"])
         case "box":
-            return Box(tuple(entry["lengths"]))
+            return Box(tuple(entry["lengths"]), entry["radius"])
         case "capsule":
             return Capsule(entry["radius"], entry["length"])
         case "cylinder":
@@ -463,7 +471,9 @@ def _restored_shape(entry: dict[str, Any], arrays: dict[str, np.ndarray]) -> Sha
             key = entry["arrays"]
             ends = np.cumsum(arrays[f"{key}_polygon_sizes"])
             polygons = np.split(arrays[f"{key}_polygons"], ends[:-1])
-            return ConvexMesh.restored(arrays[f"{key}_vertices"], polygons, entry["center_of_mass"])
+            return ConvexMesh.restored(
+                arrays[f"{key}_vertices"], polygons, entry["radius"], entry["center_of_mass"]
+            )
         case "mesh":
             key, center = entry["arrays"], entry["center_of_mass"]
             given, hull = (
