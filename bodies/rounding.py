@@ -212,7 +212,7 @@ def _fill_cap(
     radius: float,
     step: float,
 ) -> None:
-    """Fill what is inside the arcs around a corner, by rings around the mean of their directions.
+    """Fill what is inside the arcs around a corner, by rings around a direction in their middle.
 
     ``arcs``: for each face there the vertices and directions from it to the next face, and which that is.
     """
@@ -224,7 +224,8 @@ def _fill_cap(
         ring.append(numbers[:-1])
         ways.append(directions[:-1])
     outline, around = np.concatenate(ring), np.concatenate(ways)
-    middle = around.mean(axis=0)
+    # what the arcs go around: it is inside them, and no farther than a quarter of a turn from any
+    middle = np.cross(around, np.roll(around, -1, axis=0)).sum(axis=0)
     middle /= np.linalg.norm(middle)
     widest = math.acos(max(-1.0, min(1.0, float((around @ middle).min()))))
     rings = max(1, math.ceil(widest / step))
