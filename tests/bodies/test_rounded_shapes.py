@@ -141,8 +141,8 @@ def test_surface_is_closed_and_within_its_bound_of_the_shape(shape):
     assert surface.volume == pytest.approx(shape.volume, rel=3e-3)
     points, radius = shape.core()
     core = points, hull.fan_triangles(shape.faces()[0])
-    middles = vertices[triangles].mean(axis=1)
-    bound = radius * (1.0 - math.cos(2.0 * math.pi / 48 / math.sqrt(2.0)))
+    middles = np.concatenate([vertices[triangles].mean(axis=1), vertices[triangles[:, [0, 2]]].mean(axis=1)])
+    bound = radius * (1.0 - math.cos(2.0 * math.pi / 48))
     for places, slack in ((vertices, 0.0), (middles, bound)):
         away = distances(places, *core)
         assert away.max() <= radius * (1.0 + 1e-9)
