@@ -173,8 +173,9 @@ def rounded_surface(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Vertices (W, 3) on the surface of a polyhedron grown by ``radius`` [m] and outward triangles (T, 3).
 
-    The sides of triangles turn by at most ``step`` [rad] along a row and between rows, the third side by twice that
-    then, so no point of them is more than radius (1 - cos(step)) under the surface. The polyhedron is given as to ``rounded_integrals``.
+    The sides of triangles turn by at most ``step`` [rad] along a row and between rows, and the third by twice that
+    then, so no point of them is more than radius (1 - cos(step)) under the surface. The polyhedron is given as to
+    ``rounded_integrals``.
     """
     solid, surface = _Polyhedron.of(corners, polygons, normals), _Surface()
     # of each corner by face its vertex, and by the face on the right of an edge the arc to that on the left
