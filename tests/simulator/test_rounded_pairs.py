@@ -172,7 +172,7 @@ def rolling_scene(floor, friction):
     lean = 0.9  # of the face from the floor, about -y: the box stands on the edge below its middle
     turn = Rotation.from_rotvec([0.0, -lean, 0.0])
     # from the edge's inner line, which is the radius above the floor, to the middle
-    up = turn.apply([-arm[0], 0.0, arm[1]])
+    up = turn.apply([arm[0], 0.0, arm[1]])
     scene.add(
         Body(ROUNDED, density=700.0, position=np.array([0.0, 0.0, RADIUS]) + up, orientation=quaternion(turn),
              material=rough)
@@ -221,7 +221,9 @@ def test_a_tilted_box_falls_on_its_face_and_comes_to_rest(floor):
     end = trajectory.sample(trajectory.end_time)
     assert np.abs(end.velocity).max() < 1e-9
     lowest = end.position[1, 2]
-    assert min(abs(lowest - 0.5 * length) for length in LENGTHS[[0, 2]]) < 1e-9
+    assert (
+        min(abs(lowest - 0.5 * length) for length in LENGTHS[[0, 2]]) < 1e-8
+    )  # touching is 1e-9 of the size
 
 
 def test_a_block_slides_off_a_rounded_edge():
