@@ -358,9 +358,6 @@ class HalfSpace(_ArrayShape):
     def bounding_radius(self) -> float:
         return math.inf
 
-    def farthest_from(self, point: np.ndarray) -> float:
-        return math.inf
-
     def unit_mass_inertia(self) -> np.ndarray:
         raise ValueError("a HalfSpace is unbounded: it has no volume, mass or inertia")
 

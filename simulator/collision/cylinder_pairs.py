@@ -17,23 +17,22 @@ from .mesh_kernels import BAND
 _ANGLES = 2.0 * np.pi * np.arange(16) / 16  # of the points of a rim that are looked at for overlap
 
 
-def _from_its_middle(cylinder: CollisionShape, states: Array) -> tuple[CollisionShape, Array]:
-    """The cylinder as seen from its middle, and `states` (2, 13) with that of its middle instead of the centre of
-    mass."""
-    middle = _middle(cylinder)
-    if not middle.any():
-        return cylinder, states
-    states = states.copy()
-    frames_kernels.carry_to(states[0], middle)
-    return collision_shape(_cylinder_of(cylinder)), states
+def _around_its_middle(cylinder: CollisionShape) -> tuple[CollisionShape, Array]:
+    """The cylinder with its middle as origin, and where that is from the body's centre of mass (3,) [m]."""
+    middle = 0.5 * (cylinder.points[0] + cylinder.points[1])
+    if middle.any():
+        length = float(cylinder.points[1, 2] - cylinder.points[0, 2])
+        cylinder = collision_shape(Cylinder(cylinder.disk, length))
+    return cylinder, middle
 
 
-def _middle(cylinder: CollisionShape) -> Array:
-    return 0.5 * (cylinder.points[0] + cylinder.points[1])
-
-
-def _cylinder_of(cylinder: CollisionShape) -> Cylinder:
-    return Cylinder(cylinder.disk, float(cylinder.points[1, 2] - cylinder.points[0, 2]))
+def _seen_from_its_middle(cylinder: CollisionShape, states: Array) -> tuple[CollisionShape, Array]:
+    """The cylinder with its middle as origin, and `states` (2, 13) with that of its middle."""
+    cylinder, middle = _around_its_middle(cylinder)
+    if middle.any():
+        states = states.copy()
+        frames_kernels.carry_to(states[0], middle)
+    return cylinder, states
 
 
 def surface_distance(
@@ -44,7 +43,7 @@ def surface_distance(
     Where the mesh reaches into the cylinder the gap is zero and the normal is the line between the centres:
     `overlap_depth` and `contacts_between` say more.
     """
-    cylinder, states = _from_its_middle(cylinder, states)
+    cylinder, states = _seen_from_its_middle(cylinder, states)
     *axis, gap = cylinder_kernels.cylinder_distance(cylinder, states[0], mesh, states[1], size)
     if gap >= -BAND * size:
         return np.array(axis), float(gap)
@@ -59,7 +58,7 @@ def overlap_depth(cylinder: CollisionShape, mesh: FeatureMesh, states: Array, si
     The deepest of triangles in the cylinder, of points of edges in it, and of points of the cylinder in a closed
     mesh.
     """
-    cylinder, states = _from_its_middle(cylinder, states)
+    cylinder, states = _seen_from_its_middle(cylinder, states)
     depth = -float(cylinder_kernels.cylinder_distance(cylinder, states[0], mesh, states[1], size)[3])
     turn, other = rotation_matrix(states[0, 3:7]), rotation_matrix(states[1, 3:7])
     shift = states[1, :3] - states[0, :3]
@@ -87,7 +86,7 @@ def contacts_between(
     cylinder: CollisionShape, mesh: FeatureMesh, states: Array, tolerance: float, size: float
 ) -> tuple[Array, Array, Array, Indices, Indices, Array, Array]:
     """Contacts within `tolerance` [m]: points, normals, gaps, features, their numbers, directions, radii; world."""
-    cylinder, states = _from_its_middle(cylinder, states)
+    cylinder, states = _seen_from_its_middle(cylinder, states)
     rows = np.empty((64, cylinder_kernels.ROW))
     count = cylinder_kernels.cylinder_contacts(cylinder, states[0], mesh, states[1], size, tolerance, rows)
     if count > len(rows):
@@ -147,15 +146,14 @@ def impact(
     slow: float = APPROACH_SPEED,
 ) -> tuple[float, int]:
     """First time in [0, span] [s] at which they meet, as `collision.pair_impact` tells it."""
-    middle, own_bounds = _middle(cylinder), bounds[0]
-    if middle.any():
-        cylinder, own_bounds = collision_shape(_cylinder_of(cylinder)), bounds[0].copy()
-        own_bounds[3] += own_bounds[4] * np.linalg.norm(middle)  # it goes round the centre of mass
+    cylinder, middle = _around_its_middle(cylinder)
+    own = bounds[0].copy()
+    own[3] += own[4] * np.linalg.norm(middle)  # which goes round the centre of mass
     return cylinder_kernels.cylinder_impact(
         cylinder,
         middle,
         pieces[0],
-        own_bounds,
+        own,
         ages[0],
         mesh,
         pieces[1],
