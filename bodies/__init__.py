@@ -17,7 +17,8 @@ from .joints import (
     Spring,
     UniversalJoint,
 )
-from .material import Material
+from .material import Material, SpeedRestitution
+from .meant import says_what_was_meant
 from .mesh_files import load_mesh
 from .scene import Scene
 from .shapes import (
@@ -32,6 +33,13 @@ from .shapes import (
     Shape,
     Sphere,
 )
+
+for _kind in (
+    Body, Box, Capsule, ConvexMesh, Cylinder, DistanceJoint, Drag, Drive, Ellipsoid, FixedJoint, HalfSpace,
+    Material, Mesh, PlanarJoint, PrismaticJoint, RevoluteJoint, Scene, SpeedRestitution, Sphere,
+    SphericalJoint, Spring, UniversalJoint,
+):  # fmt: skip
+    says_what_was_meant(_kind)
 
 __all__ = [
     "ALL_GROUPS",
@@ -58,6 +66,7 @@ __all__ = [
     "RevoluteJoint",
     "Scene",
     "Shape",
+    "SpeedRestitution",
     "Sphere",
     "SphericalJoint",
     "Spring",

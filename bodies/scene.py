@@ -325,7 +325,7 @@ class Scene:
                     "orientation": body.orientation.tolist(),
                     "velocity": body.velocity.tolist(),
                     "angular_velocity": body.angular_velocity.tolist(),
-                    "material": _describe_material(body.material),
+                    "material": body.material.described(),
                     "collision_group": body.collision_group,
                     "collision_mask": body.collision_mask,
                     "sensor": body.sensor,
@@ -337,7 +337,7 @@ class Scene:
             "shapes": shapes,
             "bodies": bodies,
             "pair_materials": [
-                {"bodies": list(pair), "material": _describe_material(material)}
+                {"bodies": list(pair), "material": material.described()}
                 for pair, material in sorted(self._pair_materials.items())
             ],
             "disabled_pairs": [list(pair) for pair in self.disabled_pairs],
@@ -360,7 +360,7 @@ class Scene:
                 scene.add(_restored_body(entry, shapes))
             for entry in meta["pair_materials"]:
                 first, second = entry["bodies"]
-                scene.set_pair_material(first, second, Material(**entry["material"]))
+                scene.set_pair_material(first, second, Material.from_description(entry["material"]))
             for first, second in meta["disabled_pairs"]:
                 scene.disable_collision(first, second)
             scene._joints = [restored_joint(entry, scene.bodies) for entry in meta["joints"]]
@@ -378,10 +378,6 @@ class Scene:
                 f"scene description: an entry is missing or malformed ({type(error).__name__}: {error})"
             ) from None
         return scene
-
-
-def _describe_material(material: Material) -> dict[str, float]:
-    return {"friction": material.friction, "restitution": material.restitution}
 
 
 def _describe_mass_properties(properties: MassProperties | None) -> dict[str, Any] | None:
@@ -402,7 +398,7 @@ def _restored_body(entry: dict[str, Any], shapes: list[Shape]) -> Body:
         orientation=entry["orientation"],
         velocity=entry["velocity"],
         angular_velocity=entry["angular_velocity"],
-        material=Material(**entry["material"]),
+        material=Material.from_description(entry["material"]),
         fixed=entry["fixed"],
         name=entry["name"],
         collision_group=entry["collision_group"],

@@ -84,6 +84,8 @@ class TimeSteps:
                 raise TypeError(f"body {body.name!r}: expected a convex shape, got a Mesh")
             if body.fixed and not isinstance(body.shape, HalfSpace):
                 raise ValueError(f"body {body.name!r}: only half-spaces may be fixed")
+            if body.material.impact_friction is not None:
+                raise ValueError(f"body {body.name!r}: time steps know one friction, no impact_friction")
         self.law, self.step, self.time = law, step, 0.0
         self.trajectory = Trajectory(scene, law.name, 0)
         self.trajectory.law_description = law_description(law)

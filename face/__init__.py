@@ -4,6 +4,7 @@ Every public name is importable from here. Names are loaded on first use, so tha
 costs nothing and pyglet is touched only when a window or a picture is made.
 """
 
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -34,6 +35,7 @@ _ROOM_OF_NAME = {
             "PrismaticJoint",
             "RevoluteJoint",
             "Scene",
+            "SpeedRestitution",
             "Sphere",
             "SphericalJoint",
             "Spring",
@@ -118,7 +120,10 @@ def __getattr__(name: str) -> Any:
         return value
     if name in _ROOMS:
         return import_module(f".{name}", __name__)
-    raise AttributeError(f"carom has no public name {name!r}")
+    meant = get_close_matches(name, [*__all__, *_ROOMS], 1)
+    raise AttributeError(
+        f"carom has no public name {name!r}" + (f": did you mean {meant[0]!r}?" if meant else "")
+    )
 
 
 def __dir__() -> list[str]:

@@ -5,11 +5,13 @@ What a command needs is imported when it runs, so that help and bad arguments ar
 
 import argparse
 import os
+import re
 import sys
 import tempfile
 import time as clock
 from collections import Counter
 from collections.abc import Callable, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from .impact_laws import ImpactLaw
     from .simulator import Trajectory
 
+_COMMAND_SLIP = re.compile(r"argument COMMAND: invalid choice: '(?P<word>.*)' \(choose from (?P<known>.*)\)")
 _DROP_RESTITUTION = 0.4  # of dropped meshes, under laws that honour restitution
 _DROP_LAW = "anitescu-potra"
 _DROP_DURATION = 10.0  # s
@@ -45,8 +48,12 @@ _SUMMARY_LOOKS = 300_000  # at pairs for the largest penetration of a summary: s
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status: 0, 1 for a run that ended badly, 2 for bad input."""
+    parser = _parser()
+    if not (sys.argv[1:] if argv is None else argv):
+        parser.print_help()
+        return DONE
     try:
-        options = _parser().parse_args(argv)
+        options = parser.parse_args(argv)
     except SystemExit as stop:  # argparse has printed help, version or what is wrong
         return stop.code if isinstance(stop.code, int) else BAD_INPUT
     try:
@@ -67,6 +74,11 @@ class _Parser(argparse.ArgumentParser):
     """Complains in one line."""
 
     def error(self, message: str) -> NoReturn:
+        word, commands = _COMMAND_SLIP.fullmatch(message), ""
+        if word is not None:
+            near = get_close_matches(word["word"], re.findall(r"'(\w+)'", word["known"]), 1, 0.5)
+            commands = f": did you mean {near[0]!r}?" if near else f", expected one of {word['known']}"
+            message = f"no command {word['word']!r}{commands}"
         complain(f"{message} (see `{self.prog} --help`)", BAD_INPUT)
         raise SystemExit(BAD_INPUT)
 
@@ -436,7 +448,7 @@ def _info(options: argparse.Namespace) -> int:
                 type(body.shape).__name__,
                 "fixed" if body.fixed else f"{body.mass:.6g}",
                 f"{body.material.friction:g}",
-                f"{body.material.restitution:g}",
+                f"{body.material.slow_restitution:g}",
             ]
             for body in bodies
         ],

@@ -6,7 +6,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..bodies import Body, Scene, Sphere, checks
+from ..bodies import Body, Material, Scene, SpeedRestitution, Sphere, checks
 from ..impact_laws import ImpactProblem
 from .collision.pairs import (
     collision_pairs,
@@ -150,16 +150,32 @@ def _problem(
 ) -> ImpactProblem:
     jacobian, inverse_mass, velocity, _ = contact_jacobian(model, patch, states)
     materials = [scene.pair_material(int(a), int(b)) for a, b in patch.bodies]
+    if restitution is None:
+        along = jacobian[::3]
+        approach = -along @ velocity
+        mobility = np.einsum("ij,jk,ik->i", along, inverse_mass, along)
+        restitution = [
+            _restitution(material, *each)
+            for material, *each in zip(materials, approach, mobility, strict=True)
+        ]
     return ImpactProblem.from_generalized(
         None,
         jacobian,
         velocity,
-        friction=[material.friction for material in materials] if friction is None else friction,
-        restitution=[material.restitution for material in materials] if restitution is None else restitution,
+        friction=[material.friction_of_impacts for material in materials] if friction is None else friction,
+        restitution=restitution,
         dim=3,
         inverse_mass=inverse_mass,
         contact_names=contact_names(scene, patch.bodies),
     )
+
+
+def _restitution(material: Material, approach: float, mobility: float) -> float:
+    """Of an impact that approaches so fast [m/s], where a unit impulse changes that by the mobility [1/kg]."""
+    e = material.restitution
+    if not isinstance(e, SpeedRestitution):
+        return e
+    return e.at(approach, 1.0 / mobility) if mobility > 0.0 else e.restitution
 
 
 def _vectors(name: str, value: ArrayLike | None) -> np.ndarray:

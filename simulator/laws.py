@@ -98,7 +98,7 @@ def problem_of(world: World, scene: Scene) -> ImpactProblem:
         n = dim * count
         jacobian[world.table("numbers", n * n).reshape(n, n).diagonal() == 0.0] = 0.0  # joints bar these
     found = world.found
-    friction, restitution = world.contacts["friction"][found], world.contacts["restitution"][found]
+    friction, restitution = world.contacts["impact_friction"][found], world.contacts["felt"][found]
     rows = world.contacts[found]
     between = contact_names(scene, np.column_stack([rows["first"], rows["second"]]))
     least = LEAST_APPROACH * float(header["speed"])

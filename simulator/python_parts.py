@@ -13,17 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..compiled import Part
-from .collision.held_features import held_features
-from .collision.mesh_room import mesh_room
+from .collision.held_features import held_features, kept, slides_past
+from .collision.mesh_room_kernels import mesh_room
 from .collision.pairs import contact_patch, overlap, pair_gap, pair_impact, pair_size
-from .engine.contacts_kernels import add_contacts
+from .engine.contacts_kernels import add_contacts, lasting_of
 from .engine.kinds_kernels import slow_speed
-from .engine.pairs_kernels import inside_row, pair_row
+from .engine.pairs_kernels import pair_row
 from .engine.shapes_kernels import copy_piece
-from .engine.tables_kernels import OPEN
 from .event import ContactPatch
-from .kernels import TERMS
+from .kernels import TERMS, rotation_matrix
 from .state import Array, Model, State
+from .tolerances import LEAST_REACH
 from .world import World
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 PART = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 _FAILED = -1
+_MOST_LASTING = 32  # contacts of a pair, for which there is room at first
 Python = Callable[[World, int, int], int]
 
 
@@ -84,16 +85,41 @@ class Touched:
     def __init__(self, model: Model, patch: ContactPatch, states: Array):
         self._model, self._patch, self._states = model, patch, states
         self._held: dict[bytes, NDArray[np.int64] | None] = {}
+        self._starts: dict[tuple[int, bytes], tuple[Array, Array] | None] = {}
 
     def held(self, feature: NDArray[np.int64], index: NDArray[np.int64]) -> NDArray[np.int64] | None:
         """Pairs of features that lasting contacts (k, 2) hold, see `held_features`."""
         key = feature.tobytes() + index.tobytes()
         if key not in self._held:
-            own = np.concatenate([self._patch.feature, self._patch.feature_index], axis=1)
-            sought = np.concatenate([feature, index], axis=1)
-            lasting = (own[:, None] == sought[None]).all(axis=2).any(axis=1)
-            self._held[key] = held_features(self._model, self._patch.chosen(lasting), self._states)
+            chosen = kept(self._model, self._patch, self._are(feature, index))
+            self._held[key] = held_features(self._model, self._patch.chosen(chosen), self._states)
         return self._held[key]
+
+    def start(self, row: int, rows: NDArray[np.int64], contacts: NDArray[Any], side: int) -> Array | None:
+        """Where the contact of a row of the table of contacts was found, in the axes of one of its sides; None
+        where it slides past nothing that is held with it. `rows`: of those that last."""
+        key = row, rows.tobytes()
+        if key not in self._starts:
+            contact, lasting = contacts[row], contacts[rows]
+            which = int(np.flatnonzero(self._are(contact["feature"][None], contact["index"][None]))[0])
+            last = self._are(lasting["feature"], lasting["index"])
+            self._starts[key] = None
+            if slides_past(self._model, self._patch, last, which, self._states):
+                first, second = (
+                    (self._patch.point[which] - self._states[body, :3])
+                    @ rotation_matrix(self._states[body, 3:7])
+                    for body in self._patch.bodies[which].tolist()
+                )
+                self._starts[key] = first, second
+        starts = self._starts[key]
+        return None if starts is None else starts[side]
+
+    def _are(self, feature: NDArray[np.int64], index: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which contacts of the patch are among these (k, 2)."""
+        own = np.concatenate([self._patch.feature, self._patch.feature_index], axis=1)
+        sought = np.concatenate([feature, index], axis=1)
+        found: NDArray[np.bool_] = (own[:, None] == sought[None]).all(axis=2).any(axis=1)
+        return found
 
 
 def search_meshes(world: World, i: int, j: int) -> int:
@@ -105,8 +131,9 @@ def search_meshes(world: World, i: int, j: int) -> int:
     for side, body in enumerate(pair):
         copy_piece(world.address, body, pieces[side], bounds[side])
     held = None
-    contacts = _lasting(world, *pair)
-    if len(contacts):
+    rows = _lasting(world, *pair)
+    if len(rows):
+        contacts = world.contacts[rows]
         held = world.touched[pair].held(contacts["feature"], contacts["index"])
         if held is None:
             return 0
@@ -155,32 +182,40 @@ def gap_of_meshes(world: World, i: int, j: int) -> int:
 
 
 def room_on_mesh(world: World, c: int, side: int) -> int:
-    """Let ``header.room`` be what contact c of the island that is open has left on the mesh of one of its sides."""
-    contact = world.contacts[world.table("local_contacts", c + 1)[c]]
-    body = int(contact["second" if side else "first"])
-    size = pair_size(world.model, (int(contact["first"]), int(contact["second"])))
-    world.header["room"] = mesh_room(
-        world.model.surface(body),
+    """Let ``header.room`` be what contact c of the island that is open has left on the mesh of one of its sides, or
+    until what it slides past is to be looked at anew."""
+    header, contacts = world.header, world.contacts
+    row = int(header["asked_contact"])
+    contact = contacts[row]
+    pair = int(contact["first"]), int(contact["second"])
+    size = pair_size(world.model, pair)
+    place = np.array(header["asked_place"])
+    rounded = bool(contact["radius"].sum() > 0.0)
+    room = mesh_room(
+        world.model.surface(pair[side]),
         int(contact["feature"][side]),
         int(contact["index"][side]),
-        np.array(world.header["asked_place"]),
-        np.array(world.header["asked_normal"]),
-        bool(contact["radius"].sum() > 0.0),
+        *place,
+        *header["asked_normal"],
+        rounded,
         size,
     )
+    start = None if rounded else world.touched[pair].start(row, _lasting(world, *pair), contacts, side)
+    contact["reach"] = 0.0 if start is None else max(float(contact["reach"]), LEAST_REACH * size)
+    if start is not None:
+        room = min(room, float(contact["reach"]) - float(np.linalg.norm(place - start)))
+    header["room"] = room
     return 0
 
 
-def _lasting(world: World, first: int, second: int) -> NDArray[Any]:
-    """Rows of the contacts that hold a pair together."""
-    row = int(inside_row(world.address, first, second))
-    rows: list[int] = []
-    contact = int(world.pairs[row]["contact"]) if row >= 0 else -1
-    while contact >= 0:
-        rows.append(contact)
-        contact = int(world.contacts[contact]["next"])
-    found = world.contacts[rows]
-    return found[found["mode"] != OPEN]
+def _lasting(world: World, first: int, second: int) -> NDArray[np.int64]:
+    """Which rows of the table of contacts hold a pair together."""
+    rows = np.empty(_MOST_LASTING, dtype=np.int64)
+    count = int(lasting_of(world.address, first, second, rows))
+    while count > len(rows):
+        rows = np.empty(count, dtype=np.int64)
+        count = int(lasting_of(world.address, first, second, rows))
+    return rows[:count]
 
 
 # -- forces of the user --------------------------------------------------------------------------------------

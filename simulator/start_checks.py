@@ -65,8 +65,8 @@ def ignored_properties(model: Model, law: ImpactLaw) -> list[str]:
     ignored = [
         word
         for word, honoured, values in (
-            ("friction", law.honours_friction, [m.friction for m in materials]),
-            ("restitution", law.honours_restitution, [m.restitution for m in materials]),
+            ("friction", law.honours_friction, [m.friction_of_impacts for m in materials]),
+            ("restitution", law.honours_restitution, [m.slow_restitution for m in materials]),
         )
         if not honoured and any(values)
     ]

@@ -45,6 +45,10 @@ HELD_PLACE = 1e-6
 """[m per m of size] Touching features this close to a lasting contact are held with it: where round edges come to
 their ends, the ends touch too. Larger: contacts beside it count as one. Smaller: they are taken for impacts."""
 
+LEAST_REACH = 4e-8
+"""[m per m of size] How far a contact slides past sharp features that meet at its place before these are looked at
+anew. Smaller than a few SAME_PLACE: they still count as one. Larger: what parts from it closes unseen."""
+
 SAME_NORMAL = 1e-6
 """[length of the difference] Normals this close at one place are one contact."""
 
@@ -253,3 +257,12 @@ STOPPED_SLIP = 1e-8
 
 FORCE_FLOOR = 1e-3
 """[weight of the lightest body] least force with which those of contacts are compared."""
+
+SLIDES = 1e-7
+"""[of the speed of what touches, or of a fall by its size] Slip above which a contact pushes against it when forces
+are found from motion. Smaller: rounding of what sticks has a direction. Larger: slow slip may push anywhere in its
+cone."""
+
+FORCE_RANK = 1e-9
+"""[of the largest singular value] Forces found from motion are not unique where they change motion by less.
+Smaller: rounding decides between feet of a table. Larger: forces far from bodies' centres count as undecided."""

@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bodies import Body, Cylinder, Ellipsoid, HalfSpace, Material, Mesh, Sphere
+from ..bodies import Body, Cylinder, Ellipsoid, HalfSpace, Material, Mesh, SpeedRestitution, Sphere
 from ..bodies.joints import RowKind
 from ..bodies.material import combine
 from .engine import pairs_kernels, tables_kernels
@@ -228,14 +228,13 @@ def _fill_bodies(model: Model, tables: dict[str, NDArray[Any]], header: NDArray[
     header["planes_count"] = len(tables["planes"])
     kinds = list(materials)
     combined = [combine(one, other) for one in kinds for other in kinds]
-    tables["materials"] = np.array([(m.friction, m.restitution) for m in combined], dtype=float).reshape(
-        -1, 2
-    )
+    columns = len(_surface(Material()))
+    tables["materials"] = np.array([_surface(m) for m in combined], dtype=float).reshape(-1, columns)
     header["materials_kinds"], header["materials_count"] = len(kinds), len(combined)
     own = scene.materials_of_pairs
-    tables["pair_materials"] = np.array(
-        [(i, j, m.friction, m.restitution) for (i, j), m in own], dtype=float
-    ).reshape(-1, 4)
+    tables["pair_materials"] = np.array([(*pair, *_surface(m)) for pair, m in own], dtype=float).reshape(
+        -1, 2 + columns
+    )
     header["pair_materials_count"] = len(own)
     tables["disabled"] = np.array(scene.disabled_pairs, dtype=np.int64).reshape(-1, 2)
     header["disabled_count"] = len(tables["disabled"])
@@ -245,6 +244,15 @@ def _fill_bodies(model: Model, tables: dict[str, NDArray[Any]], header: NDArray[
     header["gravity"] = model.gravity
     if scene.plane is not None:
         header["planar"], header["plane"] = 1, scene.plane
+
+
+def _surface(material: Material) -> tuple[float, ...]:
+    """A row of the table of materials."""
+    falls = material.restitution
+    told = (material.friction, material.friction_of_impacts, material.slow_restitution)
+    if not isinstance(falls, SpeedRestitution):
+        return (*told, 0.0, 0.0, 0.0)
+    return (*told, falls.exponent, falls.speed**-2.0, 0.0 if falls.mass is None else 1.0 / falls.mass)
 
 
 def _fill_joints(model: Model, tables: dict[str, NDArray[Any]], header: NDArray[Any]) -> None:

@@ -12,7 +12,7 @@ from ...compiled import kernel
 from ..kernels import cross, dot, matrix2x3, matrix3x3, rotation_matrix_into, turned, vector2, wholes2, zeros
 from ..tolerances import CONTACT_GAP
 from .curves_kernels import CIRCLE, CIRCLES, ELLIPSOID_CURVE, FACE_CURVE, LINE, POINT_CURVE
-from .pairs_kernels import BALLS, HULLS, ON_PLANE, ROUNDS, kind_of, size_of, surface_of
+from .pairs_kernels import BALLS, HULLS, ON_PLANE, ROUNDS, inside_row, kind_of, size_of, surface_of
 from .shapes_kernels import shape_of
 from .tables_kernels import (
     GEOMETRY,
@@ -47,7 +47,7 @@ def new_contact(world):
     c.pair = c.next = c.behind = -1
     c.mode = OPEN
     c.closing = c.slow = c.again = c.opens = 0
-    c.gap, c.level = 0.0, np.nan
+    c.gap, c.level, c.reach = 0.0, np.nan, 0.0
     for i in range(3):
         c.force[i] = c.impulse[i] = c.velocity[i] = 0.0
     for side in range(2):
@@ -104,6 +104,22 @@ def is_stepped(world, body):
     """Whether a body moves, or goes on, by implicit steps."""
     m = motions(world)[body]
     return bodies(world)[body].movable and (m.implicit > 0 or m.kind == IMPLICIT)
+
+
+@kernel()
+def lasting_of(world, i, j, rows):
+    """Fill rows (n,) with those of the contacts that hold two bodies together, as many as there is room for; how
+    many there are."""
+    pair = inside_row(world, i, j)
+    row, count = pairs(world)[pair].contact if pair >= 0 else -1, 0
+    while row >= 0:
+        c = contacts(world)[row]
+        if c.mode != OPEN:
+            if count < rows.size:
+                rows[count] = row
+            count += 1
+        row = c.next
+    return count
 
 
 @kernel()
@@ -165,7 +181,7 @@ def add_contact(world, i, j, pair, after, x, y, z, nx, ny, nz, gap, first, secon
     c.gap = gap
     c.feature[0], c.feature[1], c.index[0], c.index[1] = first, second, number, other
     c.radius[0], c.radius[1] = ra, rb
-    c.friction, c.restitution = surface_of(world, i, j)
+    surface_of(world, i, j, c)
     set_tangents(world, c)
     if pair >= 0:
         if after >= 0:
@@ -197,8 +213,8 @@ def add_contacts(world, i, j, pair, point, normal, gap, feature, index, along, r
 
 @kernel()
 def carry_over(world, pair, before):
-    """Let new contacts of a pair take modes and forces of those that it had (a chain of rows), which are
-    dropped."""
+    """Let new contacts of a pair take modes and forces of those that it had (a chain of rows), which are dropped,
+    and twice their reach: what they slide past parts from them in proportion."""
     table = contacts(world)
     row = pairs(world)[pair].contact
     while row >= 0:
@@ -211,7 +227,7 @@ def carry_over(world, pair, before):
                 o.feature[0] == c.feature[0] and o.feature[1] == c.feature[1]
                 and o.index[0] == c.index[0] and o.index[1] == c.index[1]
             ):  # fmt: skip
-                c.mode = o.mode
+                c.mode, c.reach = o.mode, 2.0 * o.reach
                 if o.mode != OPEN:
                     c.level = o.level
                 for i in range(3):

@@ -127,8 +127,8 @@ def log_event(world, kind, note):
         o.first, o.second, o.friction, o.restitution, o.gap = (
             c.first,
             c.second,
-            c.friction,
-            c.restitution,
+            c.impact_friction if kind == IMPACT else c.friction,
+            c.felt,
             c.gap,
         )
         for side in range(2):

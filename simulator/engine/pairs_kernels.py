@@ -88,18 +88,20 @@ def collide(world, i, j):
 
 
 @kernel()
-def surface_of(world, i, j):
-    """Friction and restitution between two bodies."""
+def surface_of(world, i, j, c):
+    """Let a contact of two bodies have their surfaces' friction, that of impacts, restitution, and how it falls."""
     w = header(world)
+    table, row, at = materials(world), -1, 0
     if w.pair_materials_count > 0:
-        table = pair_materials(world)
-        row = find_sorted(table, w.pair_materials_count, min(i, j), max(i, j))
-        if row >= 0:
-            return table[row, 2], table[row, 3]
-    kinds = w.materials_kinds
-    row = bodies(world)[i].material * kinds + bodies(world)[j].material
-    table = materials(world)
-    return table[row, 0], table[row, 1]
+        row = find_sorted(pair_materials(world), w.pair_materials_count, min(i, j), max(i, j))
+    if row >= 0:
+        table, at = pair_materials(world), 2
+    else:
+        row = bodies(world)[i].material * w.materials_kinds + bodies(world)[j].material
+    c.friction, c.impact_friction, c.restitution = table[row, at], table[row, at + 1], table[row, at + 2]
+    for e in range(3):
+        c.fall[e] = table[row, at + 3 + e]
+    c.felt = c.restitution
 
 
 @kernel()

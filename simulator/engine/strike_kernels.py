@@ -63,7 +63,7 @@ def pose_problem(world):
     table, placed = contacts(world), local_placed(world)
     for k in range(count):
         c = table[found(world)[k]]
-        friction[k], restitution[k] = c.friction, c.restitution
+        friction[k] = c.impact_friction
         for i in range(dim):
             u[dim * k + i] = placed[k, 15 + i]
     if w.nj > 0:
@@ -71,7 +71,25 @@ def pose_problem(world):
         drop_barred(world, W, u)
     else:
         fill_matrix(world, W)
+    for k in range(count):
+        c = table[found(world)[k]]
+        c.felt = restitution_at(c, -u[dim * k], W[dim * k, dim * k])
+        restitution[k] = c.felt
     kinetic_scales(W, dim, scale)
+
+
+@kernel()
+def restitution_at(c, approach, mobility):
+    """Restitution of a contact that approaches so fast [m/s], where a unit impulse changes that by its mobility
+    [1/kg]."""
+    if c.fall[0] == 0.0 or approach <= 0.0:
+        return c.restitution
+    load = approach * approach * c.fall[1]
+    if c.fall[2] > 0.0:
+        if mobility <= 0.0:
+            return c.restitution
+        load *= c.fall[2] / mobility
+    return c.restitution * (1.0 + load) ** (-0.5 * c.fall[0])
 
 
 @kernel()

@@ -149,7 +149,10 @@ CONTACT = np.dtype(
         ("along", FLOAT, POINT_SIDES),
         ("radius", FLOAT, SIDES),
         ("friction", FLOAT),
-        ("restitution", FLOAT),
+        ("impact_friction", FLOAT),
+        ("restitution", FLOAT),  # of slow impacts
+        ("fall", FLOAT, VECTOR),  # of restitution: exponent, 1 / speed^2, 1 / mass; see `SpeedRestitution`
+        ("felt", FLOAT),  # restitution in the impact that is being resolved
         ("velocity", FLOAT, VECTOR),  # contact velocity (normal, tangent, tangent2) [m/s]
         ("impulse", FLOAT, VECTOR),  # of the impact that is being resolved [N s]
         ("fellow", WHOLE),  # next contact of its island, -1: none
@@ -157,6 +160,10 @@ CONTACT = np.dtype(
         ("mode", WHOLE),
         ("opens", WHOLE),  # 1: it has just come to press no more; 2: and others keep it closed
         ("again", WHOLE),  # whether its pair touched before it was looked at anew
+        (
+            "reach",
+            FLOAT,
+        ),  # how far [m] it may slide past sharp features that meet where it is; 0: not known yet
         ("closing", WHOLE),  # whether it bounces no more to speak of, and is to stay closed
         ("slow", WHOLE),  # whether it slides so slowly that its friction keeps its direction
         ("kind", WHOLE),  # of its curves, see contact_rows
@@ -302,11 +309,8 @@ TABLES: dict[str, tuple[Any, tuple[int, ...]]] = {
     "edge_faces": (WHOLE, (2,)),
     "face_starts": (WHOLE, ()),
     "face_corners": (WHOLE, ()),
-    "materials": (
-        FLOAT,
-        (2,),
-    ),  # friction and restitution; row: material of one, times their number, plus of other
-    "pair_materials": (FLOAT, (4,)),  # lower and higher body, friction, restitution; sorted
+    "materials": (FLOAT, (6,)),  # as `surface_of`; row: material of one, times their number, plus of other
+    "pair_materials": (FLOAT, (8,)),  # lower and higher body, then the same; sorted
     "disabled": (WHOLE, (2,)),  # lower and higher body; sorted
     "planes": (WHOLE, ()),  # the bodies that are half-spaces
     "group_members": (WHOLE, ()),
@@ -461,7 +465,8 @@ HEADER = np.dtype(
         ("joined_members", WHOLE),
         ("asked_state", WHOLE),  # address of the states that places and forces are asked about
         ("asked_time", FLOAT),
-        ("asked_place", FLOAT, VECTOR),  # on a mesh, in its axes
+        ("asked_contact", WHOLE),  # row of a contact on a mesh
+        ("asked_place", FLOAT, VECTOR),  # in the mesh's axes
         ("asked_normal", FLOAT, VECTOR),
         ("room", FLOAT),  # answer: see `features_kernels`
         ("room_within", WHOLE),  # whether it is asked for within an implicit step

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 from scipy.special import ndtr, ndtri
 
-from ...bodies import Body, Scene, checks
+from ...bodies import Body, Scene, SpeedRestitution, checks
 from .members import Columns, checked_range, start_generator
 
 VECTORS = ("position", "orientation", "velocity", "angular_velocity")
@@ -239,6 +239,13 @@ def _term(scene: Scene, field: str, body: str | None, value: Any) -> Term:
     number = checks.number(where, value, minimum=0.0)
     if field in SCALARS and number == 0.0:
         raise ValueError(f"{where}: expected a standard deviation above 0, or a range, got 0")
+    if field == "restitution":
+        named = scene.bodies if body is None else [scene.bodies[scene.index(body)]]
+        falling = next((b.name for b in named if isinstance(b.material.restitution, SpeedRestitution)), None)
+        if falling is not None:
+            raise ValueError(
+                f"{where}: expected a range, since that of {falling!r} falls with speed, got {value!r}"
+            )
     if body is None and field in ("friction", "restitution"):
         found = {getattr(each.material, field) for each in scene.bodies}
         if len(found) > 1:

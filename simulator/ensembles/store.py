@@ -24,6 +24,7 @@ KIND, VERSION = "carom ensemble", 1
 _FLUSH = 0.5  # s between two
 _CHUNK_BYTES = 16_384
 _ROWS_AT_ONCE = 8192
+_MOST_MEMBERS = 10_000_000  # of a file that is read
 _NUMBERS, _RANKS = np.dtype("f8"), tuple(range(1, 33))  # of columns
 
 
@@ -190,6 +191,10 @@ def read_store(path: Path, count: int | None = None) -> tuple[Identity, dict[str
     with opened(path, KIND, expected=VERSION) as file:
         try:
             identity = Identity(**json.loads(text_of(file, "identity")))
+            if type(identity.count) is not int or not 0 <= identity.count <= _MOST_MEMBERS:
+                raise ValueError(
+                    f"identity: expected a number of members up to {_MOST_MEMBERS}, got {identity.count!r:.40}"
+                )
             table = ColumnTable(max(count or 0, identity.count))
             parameters = {
                 name.replace("|", "/"): data[()] for name, data in _data_in(file, "parameters").items()

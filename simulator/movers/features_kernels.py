@@ -160,6 +160,7 @@ def room_on_mesh(world, c, side):
     w, o = header(world), contacts(world)[local_contacts(world)[c]]
     place = vector3()
     nx, ny, nz = outward_place(world, c, side, o.radius[side] if o.feature[side] != RIM else 0.0, place)
+    w.asked_contact = local_contacts(world)[c]
     w.asked_normal[0], w.asked_normal[1], w.asked_normal[2] = nx, ny, nz
     for i in range(3):
         w.asked_place[i] = place[i]

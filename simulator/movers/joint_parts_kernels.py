@@ -288,9 +288,9 @@ def find_limits(world, group):
                 LIMIT_FEATURE, number, -1, 0.0, 0.0,
             )  # fmt: skip
             c = contacts(world)[row]
-            c.friction, c.restitution, c.kind, c.side[0], c.side[1] = (
-                0.0,
-                r.restitution,
+            c.friction = c.impact_friction = c.fall[0] = 0.0
+            c.restitution = c.felt = r.restitution
+            c.kind, c.side[0], c.side[1] = (
                 LIMIT_KIND,
                 r.body,
                 r.base,

@@ -356,37 +356,41 @@ def halve_room(world, C, low, high, scratch, allowed):
 
 
 @kernel()
-def first_end(world, C, h, at_start, at_end, scratch, D, power):
+def margin_at(world, C, x, h, force, joint, a, scratch, D, power):
+    """`least_margin` at a share of a step of h [s] on dense output C, with contact forces nearest to those at its
+    start (force, joint, a): of redundant ones each look would else find others, and no end could be located."""
+    copy_forces(world, force, joint, a, local_force(world), joint_force(world), local_acceleration(world))
+    on_step(C, x, scratch)
+    derive(world, scratch, header(world).time + x * h, D, power, False)
+    return least_margin(world)
+
+
+@kernel()
+def first_end(world, C, h, at_start, at_end, force, joint, a, scratch, D, power):
     """Share of a step of h [s] at which what the modes claim first fails, with what ends and which contact: by safe
-    secants on dense output C. `at_start`, `at_end`: least margins."""
-    w = header(world)
+    secants on dense output C. `at_start`, `at_end`: least margins; force, joint, a: as in `margin_at`."""
     share, which = end_of_room(world, C, scratch, 0.0)
     what = NOTHING
     if share < 1.0:
         what = LEAVES if which >= 0 else REACHES_LIMIT
-    if at_end >= -FORCE_MARGIN and share == 1.0:
+    elif at_end >= -FORCE_MARGIN:
         return share, what, which
+    above, ends, contact = margin_at(world, C, share, h, force, joint, a, scratch, D, power)
+    if above >= -FORCE_MARGIN:
+        return share, what, which
+    what, which = ends, contact
     low, high = 0.0, share
-    below, above = max(at_start, 1e-12), at_end
-    if share < 1.0:
-        on_step(C, share, scratch)
-        derive(world, scratch, w.time + share * h, D, power, False)
-        above, _, _ = least_margin(world)
-        if above >= -FORCE_MARGIN:
-            return share, what, which
+    below = max(at_start, 1e-12)
     side = 0
-    found = False
     for _ in range(_HALVINGS):
         x = (low * above - high * below) / (above - below)
         if not low < x < high:
             x = 0.5 * (low + high)
             if not low < x < high:
                 break
-        on_step(C, x, scratch)
-        derive(world, scratch, w.time + x * h, D, power, False)
-        margin, ends, contact = least_margin(world)
+        margin, ends, contact = margin_at(world, C, x, h, force, joint, a, scratch, D, power)
         if margin < 0.0:
-            high, above, what, which, found = x, margin, ends, contact, True
+            high, above, what, which = x, margin, ends, contact
             if side == 1:
                 below *= 0.5
             side = 1
@@ -397,10 +401,6 @@ def first_end(world, C, h, at_start, at_end, scratch, D, power):
             side = -1
         if high - low < 1e-14 or (margin < 0.0 and margin > -1e-13):
             break
-    if not found:
-        on_step(C, high, scratch)
-        derive(world, scratch, w.time + high * h, D, power, False)
-        _, what, which = least_margin(world)
     return high, what, which
 
 
@@ -495,7 +495,9 @@ def make_step(world, longest, C, work):
             on_step(C, 1.0, end)
             if derive(world, end, w.time + done, K[0], P[0], False):
                 at_end, _, _ = least_margin(world)
-                share, what, which = first_end(world, C, done, at_start, at_end, scratch, K[0], P[0])
+                share, what, which = first_end(
+                    world, C, done, at_start, at_end, kept, kept_joint, kept_a, scratch, K[0], P[0]
+                )
                 return done, share, what, which, following
             derive(world, y, w.time, K[0], P[0], True)
         copy_forces(world, kept, kept_joint, kept_a, force, joint, a)
@@ -523,5 +525,7 @@ def make_step(world, longest, C, work):
         return 0.0, 0.0, FAILS, -1, longest
     dense_output(world, y, end, K, h, C)
     dense_work(world, P, h, work)
-    share, what, which = first_end(world, C, h, at_start, at_end, scratch, K[0], P[0])
+    share, what, which = first_end(
+        world, C, h, at_start, at_end, kept, kept_joint, kept_a, scratch, K[0], P[0]
+    )
     return h, share, what, which, next_h

@@ -28,6 +28,8 @@ from .works import work_until
 if TYPE_CHECKING:
     import os
 
+    from ..contact_forces import ContactForces, JointForces
+
 _ROWS_AT_ONCE = 1024
 """States evaluated together: with the numbers of their pieces they fill a few megabytes."""
 
@@ -290,6 +292,32 @@ class Trajectory:
         done = works[0].tolist() if np.ndim(t) == 0 else works.T
         energies = (model.kinetic_energy(state), model.potential_energy(state), model.spring_energy(state))
         return EnergyLedger(t, *energies, *done)
+
+    def contact_forces(self, t: float, side: str = "right") -> "ContactForces":
+        """Forces of lasting contact at a time [s], from the motion: see `ContactForces`.
+
+        Impacts have impulses instead, in `impacts`; `side` as in `sample`. ValueError for a time outside the run,
+        and where functions of the user acted that a recording does not keep.
+        """
+        from ..contact_forces import contact_forces
+
+        return contact_forces(self, t, side)
+
+    def joint_forces(self, t: float, side: str = "right") -> "JointForces":
+        """What joints do to their bodies at a time [s]: see `JointForces`; `side`, errors: `contact_forces`."""
+        from ..contact_forces import joint_forces
+
+        return joint_forces(self, t, side)
+
+    def contact_impulse(self, start: float, end: float) -> Array:
+        """Impulse of lasting contact on every body from one time [s] to another, (n, 3) [N s], world frame.
+
+        Without that of impacts. With that, gravity, joints and drag it makes the change of momentum. Integrated by
+        quadrature with eight nodes a piece of motion, so a long interval takes time.
+        """
+        from ..contact_forces import contact_impulse
+
+        return contact_impulse(self, start, end)
 
     @property
     def implicit_share(self) -> float:

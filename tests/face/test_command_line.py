@@ -254,3 +254,15 @@ def test_a_notebook_shows_a_trajectory_as_the_player(recording):
     shown = carom.Trajectory.load(recording)._repr_html_()
     assert shown.startswith("<iframe srcdoc=")
     assert "&lt;canvas id=&quot;scene&quot;" in shown
+
+
+def test_a_command_that_is_another(capsys):
+    assert "no command 'viewer': did you mean 'view'?" in refused(capsys, "viewer")
+    assert "no command 'simulate', expected one of 'drop', " in refused(capsys, "simulate")
+
+
+def test_no_command_prints_help(capsys):
+    assert main(()) == 0
+    said = capsys.readouterr()
+    assert "usage: carom" in said.out
+    assert not said.err

@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import json
 import os
 import signal
 import subprocess
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 
 import carom
+from carom.simulator.record.schema import text_of, write_text
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
@@ -227,6 +229,17 @@ def test_a_store_holds_all_and_loads(serial, tmp_path):
         carom.Trajectory.load(path)
     path.write_bytes(b"no HDF5")
     with pytest.raises(carom.FileFormatError, match="it is not a carom ensemble"):
+        carom.Ensemble.load(path)
+
+
+@pytest.mark.parametrize("count", [10**12, -1, 2.5, "many", None])
+def test_a_file_that_claims_members_without_end_is_refused(tmp_path, count):
+    path = tmp_path / "sweep.h5"
+    carom.ensemble(RUN, tossed(2), workers=0, seed=4, store=path)
+    with h5py.File(path, "r+", libver="latest", locking=False) as file:
+        identity = json.loads(text_of(file, "identity")) | {"count": count}
+        write_text(file, "identity", json.dumps(identity))
+    with pytest.raises(carom.FileFormatError, match="identity: expected a number of members up to"):
         carom.Ensemble.load(path)
 
 

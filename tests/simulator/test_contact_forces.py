@@ -1,0 +1,248 @@
+"""Forces of lasting contact and of joints, found from the motion of a run."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import carom
+from carom import Body, Box, HalfSpace, Material, RevoluteJoint, Scene, Simulator, Sphere
+from carom.simulator.event import EventKind
+
+G = 9.81
+GRAVITY = np.array((0.0, 0.0, -G))
+LAW = carom.StrongeCoulomb()
+
+
+def ground(friction=0.5):
+    return Body(HalfSpace((0, 0, 1)), fixed=True, material=Material(friction=friction), name="ground")
+
+
+def stack():
+    scene = Scene()
+    scene.add(ground())
+    for k, mass in enumerate((3.0, 2.0, 0.5)):
+        scene.add(Body(Box((0.4, 0.3, 0.2)), mass=mass, position=(0.01 * k, 0, 0.1 + 0.2 * k)))
+    return Simulator(scene, law=LAW).run(1.0)
+
+
+def test_a_stack_carries_its_weight():
+    run = stack()
+    forces = run.contact_forces(run.end_time)
+    for below, above in ((0, 1), (1, 2), (2, 3)):
+        between = (np.sort(forces.bodies, axis=1) == (below, above)).all(axis=1)
+        carried = G * sum((3.0, 2.0, 0.5)[above - 1 :])
+        sign = np.where(forces.bodies[between, 0] == above, 1.0, -1.0)
+        assert (sign[:, None] * forces.force[between]).sum(axis=0) == pytest.approx((0, 0, carried), abs=1e-9)
+        weighted = (forces.point[between] * forces.normal_force[between, None]).sum(axis=0) / carried
+        masses = np.array((3.0, 2.0, 0.5)[above - 1 :])
+        centre = (masses * 0.01 * np.arange(above - 1, 3)).sum() / masses.sum()
+        assert weighted[0] == pytest.approx(
+            centre, abs=1e-9
+        )  # the pressure's middle is below what it carries
+    assert not forces.unique.any()  # four corners
+    assert forces.sticks.all()
+    assert forces.unexplained < 1e-9
+
+
+def test_three_feet_are_unique_and_four_are_not():
+    hull = np.array([(0, 0, 0), (1, 0, 0), (0.2, 0.9, 0), (0.4, 0.3, 0.8)])
+    scene = Scene()
+    scene.add(ground(friction=0.0))
+    shape = carom.ConvexMesh(hull)
+    scene.add(Body(shape, mass=6.0, position=(0, 0, -shape.vertices[:, 2].min())))
+    run = Simulator(scene, law=LAW).run(0.2)
+    forces = run.contact_forces(run.end_time)
+    assert len(forces) == 3
+    assert forces.unique.all()
+    # weights of the centre of mass (of area coordinates) on the three feet
+    feet = forces.point[:, :2]
+    shares = np.linalg.solve(np.vstack([feet.T, np.ones(3)]), np.array([0.0, 0.0, 1.0]))
+    assert forces.normal_force == pytest.approx(6.0 * G * shares, rel=1e-9)
+
+
+@pytest.mark.parametrize("side", [0.1, -0.2])
+def test_a_block_on_an_incline_sticks_or_slides(side):
+    friction, angle = 0.4, np.arctan(0.4) + side
+    normal = np.array([np.sin(angle), 0.0, np.cos(angle)])
+    scene = Scene()
+    scene.add(Body(HalfSpace(normal), fixed=True, material=Material(friction=friction)))
+    turn = (np.cos(angle / 2), 0.0, np.sin(angle / 2), 0.0)
+    box = Body(
+        Box((0.2, 0.2, 0.1)),
+        mass=2.0,
+        position=0.05 * normal,
+        orientation=turn,
+        material=Material(friction=friction),
+    )
+    scene.add(box)
+    run = Simulator(scene, law=LAW).run(0.4)
+    forces = run.contact_forces(min(0.3, run.end_time))
+    weight = 2.0 * G
+    assert forces.normal_force.sum() == pytest.approx(weight * np.cos(angle), rel=1e-9)
+    along = np.linalg.norm(forces.friction_force.sum(axis=0))
+    if side > 0.0:
+        assert not forces.sticks.any()
+        assert along == pytest.approx(friction * weight * np.cos(angle), rel=1e-9)
+    else:
+        assert forces.sticks.all()
+        assert along == pytest.approx(weight * np.sin(angle), rel=1e-9)
+        size = np.linalg.norm(forces.friction_force, axis=1)
+        assert (size <= friction * forces.normal_force * (1 + 1e-9)).all()
+    assert forces.unexplained < 1e-8
+
+
+def test_a_rolling_ball_has_the_friction_that_its_spin_needs():
+    scene = Scene()
+    angle = 0.3
+    normal = np.array([np.sin(angle), 0.0, np.cos(angle)])
+    scene.add(Body(HalfSpace(normal), fixed=True, material=Material(friction=0.5)))
+    scene.add(Body(Sphere(0.1), mass=3.0, position=0.1 * normal, material=Material(friction=0.5)))
+    forces = Simulator(scene, law=LAW).run(1.0).contact_forces(0.7)
+    assert forces.normal_force == pytest.approx([3.0 * G * np.cos(angle)], rel=1e-9)
+    # m g sin(angle) 2/7, from rolling of a solid ball
+    assert np.linalg.norm(forces.friction_force[0]) == pytest.approx(
+        3.0 * G * np.sin(angle) * 2 / 7, rel=1e-9
+    )
+    assert forces.sticks.all()
+    assert forces.unique.all()
+
+
+def test_free_flight_and_impacts_have_no_forces():
+    scene = Scene()
+    scene.add(ground())
+    scene.add(
+        Body(
+            Box((0.2, 0.1, 0.3)),
+            mass=1.0,
+            position=(0, 0, 1.0),
+            angular_velocity=(3, 2, 1),
+            velocity=(1, 0, 0),
+        )
+    )
+    run = Simulator(scene, law=LAW).run(0.3)
+    forces = run.contact_forces(0.1)
+    assert len(forces) == 0
+    assert forces.unexplained < 1e-9
+
+
+def pendulum(angle=0.7):
+    scene = Scene()
+    scene.gravity = (0, 0, -G)
+    rod = Body(
+        Box((0.1, 0.1, 1.0)),
+        mass=2.0,
+        position=(0.5 * np.sin(angle), 0, -0.5 * np.cos(angle)),
+        orientation=(np.cos(angle / 2), 0, -np.sin(angle / 2), 0),
+    )
+    scene.add(rod)
+    scene.add_joint(RevoluteJoint(rod, axis=(0, 1, 0), anchor=(0, 0, 0)))
+    return scene, rod
+
+
+def test_the_joint_of_a_pendulum():
+    scene, rod = pendulum()
+    run = Simulator(scene, law=LAW).run(1.0)
+    for time in (0.0, 0.31, 0.9):
+        state, forces = run.sample(time), run.joint_forces(time)
+        arm = state.position[0]
+        inertia = rod.inertia[1, 1] + 2.0 * 0.25
+        spin = state.angular_velocity[0, 1]
+        turning = np.cross(arm, (0, 0, -2.0 * G))[1] / inertia
+        acceleration = np.cross((0, turning, 0), arm) - spin * spin * arm
+        assert forces.force[0] == pytest.approx(2.0 * (acceleration - GRAVITY), abs=1e-8)
+        assert forces.torque[0] == pytest.approx((0, 0, 0), abs=1e-8)
+        assert forces.unexplained < 1e-8
+    assert forces.names == (scene.joints[0].name,)
+
+
+def test_a_drive_and_a_spring_are_torques_of_their_joint():
+    scene, rod = pendulum()
+    scene = Scene()
+    scene.gravity = (0, 0, 0)
+    scene.add(rod)
+    joint = RevoluteJoint(rod, axis=(0, 1, 0), anchor=(0, 0, 0), drive=carom.Drive(effort=1.5))
+    scene.add_joint(joint)
+    run = Simulator(scene, law=LAW).run(0.3)
+    torque = run.joint_forces(0.1).torque[0]
+    assert torque == pytest.approx((0, 1.5, 0), abs=1e-9)
+
+
+def test_a_closed_chain_balances_every_body():
+    """A four-bar linkage: sums of forces and torques on each bar equal its mass times acceleration."""
+    scene = Scene()
+    points = np.array([(0, 0, 0), (0, 0, 0.4), (0.8, 0, 0.7), (1.0, 0, 0)])
+    bars = []
+    for a, b in itertools.pairwise(points):
+        way = b - a
+        angle = np.arctan2(way[0], way[2])
+        bar = Body(
+            Box((0.05, 0.05, np.linalg.norm(way))),
+            mass=1.0,
+            position=0.5 * (a + b),
+            orientation=(np.cos(angle / 2), 0, np.sin(angle / 2), 0),
+        )
+        scene.add(bar)
+        bars.append(bar)
+    chain = [None, *bars, None]
+    for k, point in enumerate(points):
+        body, base = (chain[k + 1], chain[k]) if chain[k + 1] is not None else (chain[k], None)
+        scene.add_joint(RevoluteJoint(body, base, axis=(0, 1, 0), anchor=point))
+    run = Simulator(scene, law=LAW).run(0.4)
+    time, h = 0.2, 1e-4
+    forces, state = run.joint_forces(time), run.sample(time)
+    before, after = run.sample(time - h), run.sample(time + h)
+    total = np.zeros((3, 3))
+    for row, joint in enumerate(scene.joints):
+        total[joint.body] += forces.force[row]
+        if joint.base >= 0:
+            total[joint.base] -= forces.force[row]
+    acceleration = (after.velocity - before.velocity) / (2 * h)
+    assert total + np.array((0, 0, -G)) == pytest.approx(acceleration, abs=1e-5)
+    assert forces.unexplained < 1e-7
+    # in the plane all is decided; out of it the chain is held more than once
+    assert state.time == time
+
+
+def test_impulses_make_the_change_of_momentum():
+    scene = Scene()
+    scene.add(ground(friction=0.3))
+    material = Material(friction=0.3, restitution=0.0)
+    box = Body(
+        Box((0.2, 0.2, 0.1)), mass=2.0, position=(0, 0, 0.05), velocity=(1.5, 0.4, 0), angular_velocity=(0, 0, 5),
+        material=material,
+    )  # fmt: skip
+    scene.add(box)
+    run = Simulator(scene, law=LAW).run(0.35)
+    assert not (run.event_kinds == EventKind.IMPACT).any()
+    start, end = 0.02, 0.3
+    change = 2.0 * (run.sample(end).velocity[1] - run.sample(start).velocity[1])
+    impulse = run.contact_impulse(start, end)[1]
+    assert impulse + np.array((0, 0, -2.0 * G * (end - start))) == pytest.approx(change, abs=1e-10)
+    assert run.contact_impulse(start, end)[0] == pytest.approx(-impulse, abs=1e-12)
+
+
+def test_functions_that_a_recording_does_not_keep(tmp_path):
+    scene = Scene()
+    scene.add(ground())
+    scene.add(Body(Sphere(0.1), mass=1.0, position=(0, 0, 0.1)))
+
+    def push(time, state):
+        forces = np.zeros((2, 6))
+        forces[1, 2] = -5.0
+        return forces
+
+    scene.add_force(push)
+    path = tmp_path / "pushed.h5"
+    run = Simulator(scene, law=LAW, record=path).run(0.2)
+    assert run.contact_forces(run.end_time).normal_force == pytest.approx([G + 5.0], rel=1e-9)
+    with pytest.raises(ValueError, match="the functions push acted in this run"):
+        carom.Trajectory.load(path).contact_forces(0.1)
+
+
+def test_times_outside_the_run_are_refused():
+    run = stack()
+    with pytest.raises(ValueError, match="expected times within"):
+        run.contact_forces(2.0 + run.end_time)
+    with pytest.raises(ValueError, match="expected rising times within"):
+        run.contact_impulse(0.2, 0.1)
