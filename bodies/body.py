@@ -46,6 +46,7 @@ class Body:
 
     All arrays are read-only. Raises ValueError or TypeError that names the field.
 
+    >>> import numpy as np
     >>> import carom
     >>> loaded = carom.Body(  # a ball that is heavier on one side
     ...     carom.Sphere(0.1), mass=1.0, inertia=0.004 * np.eye(3), center_of_mass=(0, 0, -0.02), position=(0, 0, 1)

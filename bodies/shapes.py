@@ -136,7 +136,8 @@ class Box(Shape):
 
     >>> import carom
     >>> die = carom.Box((0.02, 0.02, 0.02), radius=0.002)
-    >>> die.core()[0].max(), die.core()[1]
+    >>> corners, radius = die.core()
+    >>> float(corners.max()), radius
     (0.008, 0.002)
     """
 
