@@ -1,10 +1,13 @@
-"""The code in docs/bodies.md runs, in order, and the ball that it shows rolls."""
+"""The code in docs/bodies.md runs, in order, and the ball that it shows rolls; so do the examples of bodies."""
 
+import doctest
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from carom.bodies import body, shapes
 
 TEXT = (Path(__file__).parents[2] / "docs" / "bodies.md").read_text(encoding="utf-8")
 
@@ -20,3 +23,10 @@ def test_code_of_the_page_runs():
     assert middle[2] == pytest.approx(0.1, abs=1e-9)
     assert np.linalg.norm(state.position[1] - middle) == pytest.approx(0.02, abs=1e-12)
     assert abs(names["run"].ledger(1.0).residual) < 1e-9
+
+
+@pytest.mark.parametrize("module", [body, shapes], ids=["body", "shapes"])
+def test_examples_print_what_they_say(module):
+    failed, run = doctest.testmod(module)
+    assert run > 0
+    assert failed == 0
