@@ -9,7 +9,7 @@ import numpy as np
 
 from . import checks
 from .material import Material
-from .rotation import is_unit
+from .rotation import is_unit, rotation_matrices
 from .shapes import HalfSpace, Shape
 from .tolerances import FASTEST_SPIN, INERTIA_RELATIVE, ORIENTATION_NORM
 
@@ -25,8 +25,17 @@ class Body:
     the centre of mass in body axes may follow, and is that of the uniform shape if left out. A fixed body
     needs none of these: its ``mass`` and inertia are then infinite. A half-space must be fixed.
 
-    ``position`` (3,) [m] of the centre of mass, ``velocity`` (3,) [m/s] and ``angular_velocity`` (3,) [rad/s]
-    are in the world frame; ``orientation`` (4,) is the unit quaternion (w, x, y, z) from body to world.
+    ``position`` (3,) [m] and ``velocity`` (3,) [m/s] are those of the centre of mass, ``angular_velocity`` (3,)
+    [rad/s] is that of the body, all in the world frame; ``orientation`` (4,) is the unit quaternion (w, x, y, z)
+    from body to world. The body frame has its origin at the centre of mass, and the axes of the shape.
+
+    ``center_of_mass`` (3,) [m] is where the centre of mass lies in the shape's own frame: that in which its
+    vertices were given, or whose origin is the middle of a ball, box, capsule or cylinder. By default it is that
+    of the uniform solid. Anywhere else the solid is not uniform, so a body that can move then needs a ``mass``
+    and an ``inertia`` (about this centre of mass, as always), and a ``density`` is refused. ``shape_position``
+    and ``shape_velocity`` are those of the origin of the shape's frame; later on ``State.shape_position(scene)``
+    and ``State.shape_velocity(scene)`` tell them.
+
     ``collision_group`` and ``collision_mask`` are sets of up to 63 groups, one a bit: the groups the body is in
     and the groups it meets. Two bodies can collide only if each is in a group that the other meets
     (``a.collision_group & b.collision_mask`` and the other way round; see ``Scene.collides``). By default
@@ -36,6 +45,14 @@ class Body:
     fixed it flies freely, and needs a mass as every body that can move.
 
     All arrays are read-only. Raises ValueError or TypeError that names the field.
+
+    >>> import numpy as np
+    >>> import carom
+    >>> loaded = carom.Body(  # a ball that is heavier on one side
+    ...     carom.Sphere(0.1), mass=1.0, inertia=0.004 * np.eye(3), center_of_mass=(0, 0, -0.02), position=(0, 0, 1)
+    ... )
+    >>> loaded.shape_position  # of its middle
+    array([0.  , 0.  , 1.02])
     """
 
     shape: Shape
@@ -53,6 +70,7 @@ class Body:
     collision_group: int = 1
     collision_mask: int = ALL_GROUPS
     sensor: bool = False
+    center_of_mass: Any = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.shape, Shape):
@@ -71,12 +89,29 @@ class Body:
         assign(self, "orientation", _unit_quaternion(self.orientation))
         if self.fixed and (self.velocity.any() or self.angular_velocity.any()):
             raise ValueError("velocity: expected zero for a fixed body, which never moves")
+        assign(self, "center_of_mass", self._checked_center())
         mass, inertia = self._checked_mass()
         if not self.fixed:
             _refuse_lost_mass(mass, inertia)
         assign(self, "mass", mass)
         inertia.setflags(write=False)
         assign(self, "inertia", inertia)
+
+    def _checked_center(self) -> np.ndarray:
+        uniform = self.shape.center_of_mass
+        if self.center_of_mass is None:
+            return uniform
+        if isinstance(self.shape, HalfSpace):
+            raise ValueError("center_of_mass: expected none for a HalfSpace, which is unbounded")
+        center = checks.array("center_of_mass", self.center_of_mass, (3,))
+        if self.fixed or (center == uniform).all():
+            return center
+        if self.density is not None or self.mass is None or self.inertia is None:
+            raise ValueError(
+                "center_of_mass: expected a mass and an inertia about it, and no density, where it is not that of "
+                f"the uniform solid, {uniform.tolist()}, got {center.tolist()}"
+            )
+        return center
 
     def _checked_mass(self) -> tuple[float, np.ndarray]:
         if isinstance(self.shape, HalfSpace):
@@ -109,6 +144,37 @@ class Body:
     def inverse_mass(self) -> float:
         """1/mass [1/kg], zero for a fixed body."""
         return 0.0 if self.fixed else 1.0 / self.mass
+
+    @property
+    def shape_offset(self) -> np.ndarray:
+        """Where in the body frame the shape has the centre of its uniform solid (3,) [m]; mostly zero.
+
+        That centre is the origin of what the shape's own ``surface()``, ``core()`` and ``vertices`` say.
+        """
+        return self.shape.center_of_mass - self.center_of_mass
+
+    @property
+    def shape_position(self) -> np.ndarray:
+        """World position (3,) [m] of the origin of the shape's own frame."""
+        return self.position - rotation_matrices(self.orientation) @ self.center_of_mass
+
+    @property
+    def shape_velocity(self) -> np.ndarray:
+        """World velocity (3,) [m/s] of the origin of the shape's own frame, as a point of the body."""
+        arm = rotation_matrices(self.orientation) @ self.center_of_mass
+        return self.velocity - np.cross(self.angular_velocity, arm)
+
+    @property
+    def bounding_radius(self) -> float:
+        """Radius [m] of a ball about the centre of mass that holds the shape."""
+        offset = self.shape_offset
+        return self.shape.farthest_from(-offset) if offset.any() else self.shape.bounding_radius
+
+    def surface(self) -> tuple[np.ndarray, np.ndarray]:
+        """The shape's ``surface()`` in the body frame."""
+        vertices, triangles = self.shape.surface()
+        offset = self.shape_offset
+        return vertices + offset if offset.any() else vertices, triangles
 
     def varied(self, fields: dict[str, Any]) -> "Body":
         """The same body with other values of these fields: see `Scene.varied`."""

@@ -110,6 +110,8 @@ def _describe_mesh(shape: ConvexMesh | Mesh, name: str, arrays: dict[str, np.nda
         arrays[f"{name}_triangles"] = shape.triangles
     else:
         entry["polygons"] = [list(polygon) for polygon in shape.polygons]
+        if shape.radius > 0.0:
+            entry["radius"] = shape.radius
     return entry
 
 
@@ -118,7 +120,7 @@ def read_shape(entry: Any, arrays: Arrays, folder: MeshFolder | None) -> Shape:
     kind, given = kind_in(entry, SHAPES)
     if kind is not ConvexMesh and kind is not Mesh:
         return made(kind, given)
-    more = ("mass_from", "mass_properties") if kind is Mesh else ()
+    more = ("mass_from", "mass_properties") if kind is Mesh else ("radius",)
     if "file" in given:
         return _mesh_of_file(kind, named(given, ("file", "sha256"), more), folder)
     faces = "triangles" if kind is Mesh else "polygons"
@@ -126,7 +128,8 @@ def read_shape(entry: Any, arrays: Arrays, folder: MeshFolder | None) -> Shape:
         named(given, ("center_of_mass", "vertices", faces), more)
         return _kept_mesh(kind, given, arrays)
     if kind is ConvexMesh:
-        return ConvexMesh(_array("vertices", named(given, ("vertices",))["vertices"], arrays))
+        vertices = named(given, ("vertices",), more)["vertices"]
+        return ConvexMesh(_array("vertices", vertices, arrays), radius=given.get("radius", 0.0))
     named(given, ("vertices", "triangles"), more)
     source = tuple(_array(name, given[name], arrays) for name in ("vertices", "triangles"))
     return Mesh(source, _given_mass(given), mass_from=given.get("mass_from"))
@@ -137,7 +140,7 @@ def _mesh_of_file(kind: Any, given: dict[str, Any], folder: MeshFolder | None) -
         raise ValueError("file: expected the mesh itself in a recording, got the name of a file")
     path = folder.file(given["file"], given["sha256"])
     if kind is ConvexMesh:
-        return ConvexMesh(path, size_limit=folder.size_limit)
+        return ConvexMesh(path, radius=given.get("radius", 0.0), size_limit=folder.size_limit)
     return Mesh(path, _given_mass(given), mass_from=given.get("mass_from"), size_limit=folder.size_limit)
 
 
@@ -145,7 +148,7 @@ def _kept_mesh(kind: Any, given: dict[str, Any], arrays: Arrays) -> Shape:
     """A mesh as `_describe_mesh` wrote it, bit for bit."""
     center, vertices = given["center_of_mass"], _array("vertices", given["vertices"], arrays)
     if kind is ConvexMesh:
-        return ConvexMesh.restored(vertices, _polygons(given["polygons"]), center)
+        return ConvexMesh.restored(vertices, _polygons(given["polygons"]), given.get("radius", 0.0), center)
     properties = None
     if given.get("mass_properties") is not None:
         with at("mass_properties"):
@@ -198,6 +201,8 @@ def _polygons(value: Any) -> list[list[int]]:
 def describe_body(body: Body, shape: Any) -> dict[str, Any]:
     """A body, whose shape is described already; with mass and inertia as they were computed."""
     unknown = ("mass", "inertia") if math.isinf(body.mass) else ()
+    if np.array_equal(body.center_of_mass, body.shape.center_of_mass):
+        unknown = (*unknown, "center_of_mass")
     return {"name": body.name, "shape": shape} | written(
         body, skip=("name", "shape", *unknown), always=("position", "material")
     )

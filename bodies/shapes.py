@@ -1,16 +1,18 @@
 """Shapes and their mass properties.
 
-Body frame: origin at the centre of mass, axes as in the shape or file. Lengths in metres, densities in
-kg/m³, inertias in kg m² about the centre of mass in body axes.
+What a shape says of itself has its origin at the centre of mass of the uniform solid, and the axes of the shape or
+file: the body frame, unless a body has its centre of mass elsewhere (`Body.shape_offset`). Lengths in metres,
+densities in kg/m³, inertias in kg m² about the centre of mass in body axes.
 
 Every shape has ``mass_properties(density)``, ``unit_mass_inertia()``, ``bounding_radius`` and ``surface()``.
 Sphere, Capsule, Box and ConvexMesh also have ``core()``: points (k, 3) and a radius, the shape being the
-convex hull of the points grown by the radius. Box and ConvexMesh have ``faces()``: flat polygons, as indices
-into the core's points counter-clockwise seen from outside, and their outward unit normals (F, 3).
+convex hull of the points grown by the radius. Box and ConvexMesh have ``faces()``: flat polygons of that hull, as
+indices into the core's points counter-clockwise seen from outside, and their outward unit normals (F, 3).
 """
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -20,6 +22,7 @@ import numpy as np
 from . import checks, hull
 from .mesh_files import load_mesh, merge_vertices
 from .rotation import is_unit
+from .rounding import rounded_integrals, rounded_surface
 from .tolerances import FLAT_THICKNESS, LARGEST_COORDINATE, LARGEST_MESH_FILE
 
 if TYPE_CHECKING:
@@ -52,7 +55,7 @@ class Shape:
 
     @property
     def center_of_mass(self) -> np.ndarray:
-        """Centre of mass (3,) in the coordinates the shape was given in; the body frame's origin is there."""
+        """Centre of mass (3,) of the uniform solid, in the coordinates the shape was given in."""
         return _read_only(np.zeros(3))
 
     @property
@@ -62,8 +65,13 @@ class Shape:
 
     @property
     def bounding_radius(self) -> float:
-        """Radius of a ball about the body frame's origin that holds the shape [m]."""
+        """Radius of a ball about the uniform solid's centre that holds the shape [m]."""
         raise NotImplementedError
+
+    def farthest_from(self, point: np.ndarray) -> float:
+        """Radius of a ball about any point (3,), seen from the uniform solid's centre, that holds the shape [m]."""
+        points, radius = self.core()
+        return float(np.linalg.norm(points - point, axis=1).max()) + radius
 
     def unit_mass_inertia(self) -> np.ndarray:
         """Inertia (3, 3) of the uniform solid, divided by its mass [m²]."""
@@ -121,36 +129,60 @@ class Sphere(Shape):
 class Box(Shape):
     """A cuboid with full edge ``lengths`` (lx, ly, lz) [m] along the body axes.
 
+    With a ``radius`` [m] its edges and corners are rounded: it is the sum of a smaller cuboid and a ball. Lengths
+    are outer lengths, from face to face, whatever the radius, which must be less than half the shortest (a ball is
+    a ``Sphere``, a rod with round ends a ``Capsule``).
+
     Corner ``4*(x > 0) + 2*(y > 0) + (z > 0)`` of ``core()`` is the one with these signs.
+
+    >>> import carom
+    >>> die = carom.Box((0.02, 0.02, 0.02), radius=0.002)
+    >>> corners, radius = die.core()
+    >>> float(corners.max()), radius
+    (0.008, 0.002)
     """
 
     lengths: tuple[float, float, float]
+    radius: float = 0.0
 
     def __post_init__(self) -> None:
         values = checks.array("lengths", self.lengths, (3,))
         if not (values > 0.0).all():
             raise ValueError(f"lengths: expected three numbers greater than 0, got {values.tolist()}")
         object.__setattr__(self, "lengths", tuple(values.tolist()))
+        radius = checks.number("radius", self.radius, minimum=0.0)
+        if radius > 0.0 and values.min() - 2.0 * radius <= FLAT_THICKNESS * values.max():
+            raise ValueError(
+                f"radius: expected less than half the shortest length, {0.5 * values.min():g}, got {radius:g}"
+            )
+        object.__setattr__(self, "radius", radius)
 
     @property
     def volume(self) -> float:
-        return math.prod(self.lengths)
+        return self._rounded[0] if self.radius else math.prod(self.lengths)
 
     @property
     def bounding_radius(self) -> float:
-        return 0.5 * math.hypot(*self.lengths)
+        return 0.5 * math.hypot(*(length - 2.0 * self.radius for length in self.lengths)) + self.radius
 
     def unit_mass_inertia(self) -> np.ndarray:
+        if self.radius:
+            volume, _, inertia = self._rounded
+            return np.diag(np.diag(inertia) / volume)
         x, y, z = (length**2 for length in self.lengths)
         return np.diag([y + z, x + z, x + y]) / 12.0
 
+    @cached_property
+    def _rounded(self) -> tuple[float, np.ndarray, np.ndarray]:
+        return rounded_integrals(self.core()[0], *self.faces(), self.radius)
+
     def surface(self) -> tuple[np.ndarray, np.ndarray]:
-        return self.core()[0], hull.fan_triangles(self.faces()[0])
+        return _polytope_surface(self)
 
     def core(self) -> tuple[np.ndarray, float]:
-        x, y, z = (0.5 * length for length in self.lengths)
+        x, y, z = (0.5 * length - self.radius for length in self.lengths)
         corners = [(sx * x, sy * y, sz * z) for sx in (-1, 1) for sy in (-1, 1) for sz in (-1, 1)]
-        return _read_only(np.array(corners)), 0.0
+        return _read_only(np.array(corners)), self.radius
 
     def faces(self) -> tuple[list[np.ndarray], np.ndarray]:
         corners = ((4, 6, 7, 5), (0, 1, 3, 2), (2, 3, 7, 6), (0, 4, 5, 1), (1, 5, 7, 3), (0, 2, 6, 4))
@@ -217,6 +249,10 @@ class Cylinder(Shape):
     def bounding_radius(self) -> float:
         return math.hypot(self.radius, 0.5 * self.length)
 
+    def farthest_from(self, point: np.ndarray) -> float:
+        x, y, z = point
+        return math.hypot(self.radius + math.hypot(x, y), 0.5 * self.length + abs(z))
+
     def unit_mass_inertia(self) -> np.ndarray:
         across = self.radius**2 / 4.0 + self.length**2 / 12.0
         return np.diag([across, across, self.radius**2 / 2.0])
@@ -250,6 +286,9 @@ class Ellipsoid(Shape):
     @property
     def bounding_radius(self) -> float:
         return max(self.semi_axes) + math.hypot(*self.center)
+
+    def farthest_from(self, point: np.ndarray) -> float:
+        return max(self.semi_axes) + float(np.linalg.norm(self.center - point))
 
     def unit_mass_inertia(self) -> np.ndarray:
         if any(self.center):
@@ -328,49 +367,57 @@ class HalfSpace(_ArrayShape):
 
 @dataclass(frozen=True, eq=False, init=False)
 class ConvexMesh(_ArrayShape):
-    """The convex hull of points (n, 3) [m], or of the a mesh file's vertices (its unit taken as metres).
+    """The convex hull of points (n, 3) [m], or of a mesh file's vertices (its unit taken as metres).
 
-    ``vertices`` (V, 3) are the hull's corners relative to its centre of mass; ``center_of_mass`` (3,) is that
-    centre in the coordinates given. Coplanar triangles are one face, and points inside a face or an edge are
-    no corners. ``size_limit`` is that of ``load_mesh``. Raises ValueError for points without volume,
+    With a ``radius`` [m] it is the sum of that hull and a ball: the surface lies ``radius`` outside the hull, and
+    edges and corners are round. (A ``Box`` is given by its outer lengths instead.)
+
+    ``vertices`` (V, 3) are the hull's corners relative to the centre of mass of the whole; ``center_of_mass`` (3,)
+    is that centre in the coordinates given. Coplanar triangles are one face, and points inside a face or an edge
+    are no corners. ``size_limit`` is that of ``load_mesh``. Raises ValueError for points without volume,
     FileFormatError for a file that cannot be used.
     """
 
     vertices: np.ndarray
     polygons: tuple[tuple[int, ...], ...]
+    radius: float
 
-    def __init__(self, vertices: Any, *, size_limit: int = LARGEST_MESH_FILE) -> None:
+    def __init__(self, vertices: Any, radius: float = 0.0, *, size_limit: int = LARGEST_MESH_FILE) -> None:
         if isinstance(vertices, str | PathLike):
             source, points = str(vertices), load_mesh(Path(vertices), size_limit=size_limit)[0]
         else:
             source, points = "vertices", _checked_points(vertices)
         corners, polygons = hull.convex_polyhedron(points, source)
-        _, center, _ = hull.integrals(corners, hull.fan_triangles(polygons))
-        self._set(corners - center, polygons, center)
+        radius = checks.number("radius", radius, minimum=0.0)
+        center = _polytope_integrals(corners, polygons, _normals_of(corners, polygons), radius)[1]
+        self._set(corners - center, polygons, radius, center)
 
     @classmethod
-    def restored(cls, vertices: np.ndarray, polygons: Any, center_of_mass: np.ndarray) -> Self:
+    def restored(cls, vertices: np.ndarray, polygons: Any, radius: float, center_of_mass: np.ndarray) -> Self:
         """A hull from its own attributes, bit for bit; ValueError if they do not describe one."""
         points = checks.array("vertices", vertices, (None, 3))
         polygons = [np.asarray(polygon, dtype=np.int64) for polygon in polygons]
         hull.check_polyhedron(points, polygons)
         shape = cls.__new__(cls)
-        shape._set(points, polygons, checks.array("center_of_mass", center_of_mass, (3,)))
+        radius = checks.number("radius", radius, minimum=0.0)
+        shape._set(points, polygons, radius, checks.array("center_of_mass", center_of_mass, (3,)))
         return shape
 
-    def _set(self, vertices: np.ndarray, polygons: list[np.ndarray], center: np.ndarray) -> None:
+    def _set(
+        self, vertices: np.ndarray, polygons: list[np.ndarray], radius: float, center: np.ndarray
+    ) -> None:
         assign = object.__setattr__
         assign(self, "vertices", _read_only(vertices))
         assign(self, "polygons", tuple(tuple(int(i) for i in polygon) for polygon in polygons))
+        assign(self, "radius", radius)
         assign(self, "_center_of_mass", _read_only(center))
-        normals = np.array([hull.polygon_normal(vertices[list(polygon)]) for polygon in polygons])
-        assign(self, "_normals", _read_only(normals))
-        volume, _, inertia = hull.integrals(vertices, hull.fan_triangles(polygons))
+        assign(self, "_normals", _read_only(_normals_of(vertices, polygons)))
+        volume, _, inertia = _polytope_integrals(vertices, polygons, self._normals, radius)
         assign(self, "_volume", volume)
         assign(self, "_inertia", _read_only(inertia / volume))
 
     def _content(self) -> tuple:
-        return self.vertices.tobytes(), self.polygons, self.center_of_mass.tobytes()
+        return self.vertices.tobytes(), self.polygons, self.radius, self.center_of_mass.tobytes()
 
     @property
     def center_of_mass(self) -> np.ndarray:
@@ -382,16 +429,16 @@ class ConvexMesh(_ArrayShape):
 
     @property
     def bounding_radius(self) -> float:
-        return float(np.linalg.norm(self.vertices, axis=1).max())
+        return float(np.linalg.norm(self.vertices, axis=1).max()) + self.radius
 
     def unit_mass_inertia(self) -> np.ndarray:
         return self._inertia
 
     def surface(self) -> tuple[np.ndarray, np.ndarray]:
-        return self.vertices, hull.fan_triangles([np.array(polygon) for polygon in self.polygons])
+        return _polytope_surface(self)
 
     def core(self) -> tuple[np.ndarray, float]:
-        return self.vertices, 0.0
+        return self.vertices, self.radius
 
     def faces(self) -> tuple[list[np.ndarray], np.ndarray]:
         return [_read_only(np.array(polygon)) for polygon in self.polygons], self._normals
@@ -545,6 +592,9 @@ class Mesh(_ArrayShape):
     def bounding_radius(self) -> float:
         return float(np.linalg.norm(self.vertices, axis=1).max())
 
+    def farthest_from(self, point: np.ndarray) -> float:
+        return float(np.linalg.norm(self.vertices - point, axis=1).max())
+
     def unit_mass_inertia(self) -> np.ndarray:
         given = self.given_mass_properties
         return self._inertia if given is None else given.inertia / given.mass
@@ -638,6 +688,25 @@ def _checked_triangles(faces: Any, count: int) -> np.ndarray:
             f"got {triangles.min()} to {triangles.max()}"
         )
     return triangles.astype(np.int64)
+
+
+def _normals_of(vertices: np.ndarray, polygons: list[np.ndarray]) -> np.ndarray:
+    return np.array([hull.polygon_normal(vertices[list(polygon)]) for polygon in polygons])
+
+
+def _polytope_integrals(
+    corners: np.ndarray, polygons: list[np.ndarray], normals: np.ndarray, radius: float
+) -> tuple[float, np.ndarray, np.ndarray]:
+    if radius:
+        return rounded_integrals(corners, polygons, normals, radius)
+    return hull.integrals(corners, hull.fan_triangles(polygons))
+
+
+def _polytope_surface(shape: Box | ConvexMesh) -> tuple[np.ndarray, np.ndarray]:
+    (corners, radius), (polygons, normals) = shape.core(), shape.faces()
+    if radius:
+        return rounded_surface(corners, polygons, normals, radius, 2.0 * math.pi / SURFACE_SEGMENTS)
+    return corners, hull.fan_triangles(polygons)
 
 
 def _revolved(

@@ -46,6 +46,20 @@ class State:
         spin = np.einsum("...ij,...j->...i", rotation, packed[..., 10:13])
         return cls(time, packed[..., 0:3].copy(), packed[..., 3:7].copy(), packed[..., 7:10].copy(), spin)
 
+    def shape_position(self, scene: Scene) -> Array:
+        """World positions (..., n, 3) [m] of the origins of the shapes' own frames, which `Body.center_of_mass` is
+        seen from."""
+        return self.position - self._arms(scene)
+
+    def shape_velocity(self, scene: Scene) -> Array:
+        """World velocities (..., n, 3) [m/s] of the origins of the shapes' own frames, as points of the bodies."""
+        return self.velocity - np.cross(self.angular_velocity, self._arms(scene))
+
+    def _arms(self, scene: Scene) -> Array:
+        """From these origins to the centres of mass, world."""
+        centers = np.array([body.center_of_mass for body in scene.bodies]).reshape(-1, 3)
+        return np.einsum("...ij,...j->...i", rotation_matrices(self.orientation), centers)
+
     def packed(self) -> Array:
         """Packed rows (..., n, 13), whose angular velocity is in body axes."""
         rotation = rotation_matrices(self.orientation)
@@ -76,14 +90,14 @@ class Model:
     is_mesh: tuple[bool, ...]
     drag: Array
     articulation: Articulation
-    _surfaces: dict[int, FeatureMesh] = field(default_factory=dict)
+    _surfaces: dict[tuple[int, bytes], FeatureMesh] = field(default_factory=dict)
 
     def surface(self, body: int) -> FeatureMesh:
         """The surface of a body by its features (TypeError for a half-space or cylinder)."""
-        shape = self.scene.bodies[body].shape
-        key = id(shape)  # to compare meshes by what they hold would cost more than what it saves
+        moved = self.scene.bodies[body]
+        key = shape_key(moved)
         if key not in self._surfaces:
-            self._surfaces[key] = feature_mesh(shape)
+            self._surfaces[key] = feature_mesh(moved.shape, moved.shape_offset)
         return self._surfaces[key]
 
     @property
@@ -112,8 +126,8 @@ class Model:
                 shapes.append(None)
             else:
                 planes.append(None)
-                shapes.append(collision_shape(body.shape))
-                size[index] = body.shape.bounding_radius
+                shapes.append(collision_shape(body.shape, body.shape_offset))
+                size[index] = body.bounding_radius
         gravity = np.array(scene.gravity)
         if scene.plane is not None:
             gravity -= (gravity @ scene.plane) * scene.plane
@@ -201,6 +215,12 @@ def _inverses(body: Body, plane: Array | None) -> tuple[Array, Array]:
     return (np.eye(3) - np.outer(plane, plane)) / body.mass, np.outer(axis, axis) / (
         axis @ body.inertia @ axis
     )
+
+
+def shape_key(body: Body) -> tuple[int, bytes]:
+    """Equal for bodies that have one shape at one place; to compare meshes by what they hold would cost more than
+    what it saves."""
+    return id(body.shape), body.shape_offset.tobytes()
 
 
 def plane_of(shape: HalfSpace, body: Body) -> tuple[Array, float]:

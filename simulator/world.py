@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bodies import Cylinder, Ellipsoid, HalfSpace, Material, Mesh, SpeedRestitution, Sphere
+from ..bodies import Body, Cylinder, Ellipsoid, HalfSpace, Material, Mesh, SpeedRestitution, Sphere
 from ..bodies.joints import RowKind
 from ..bodies.material import combine
 from .engine import pairs_kernels, tables_kernels
@@ -20,7 +20,7 @@ from .engine.flight_kernels import states_at
 from .engine.tables_kernels import HEADER, NUMBER, SCENE_TABLES, STILL, TABLES
 from .kernels import TERMS
 from .scales import Scales
-from .state import Array, Model
+from .state import Array, Model, shape_key
 from .tolerances import IMPLICIT_STEP
 
 _GROW = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
@@ -214,7 +214,7 @@ def _fill_bodies(model: Model, tables: dict[str, NDArray[Any]], header: NDArray[
         bodies[name] = getattr(model, name)
     materials: dict[Material, int] = {}
     for row, body in zip(bodies, scene.bodies, strict=True):
-        row["shape_class"] = _shape_class(body.shape)
+        row["shape_class"] = _shape_class(body)
         row["material"] = materials.setdefault(body.material, len(materials))
         row["group"], row["mask"], row["sensor"] = body.collision_group, body.collision_mask, body.sensor
     bodies["joined"] = model.articulation.group_of
@@ -307,11 +307,13 @@ def set_force_laws(table: NDArray[Any], law: NDArray[Any], largest: NDArray[Any]
     table["largest"] = largest
 
 
-def _shape_class(shape: Any) -> int:
+def _shape_class(body: Body) -> int:
+    shape = body.shape
     if isinstance(shape, HalfSpace):
         return pairs_kernels.PLANE
     if isinstance(shape, Sphere):
-        return pairs_kernels.BALL
+        # balls are taken to have their middle at the body's origin; any other is the hull of one point
+        return pairs_kernels.HULL if body.shape_offset.any() else pairs_kernels.BALL
     if isinstance(shape, Mesh):
         return pairs_kernels.MESH
     if isinstance(shape, Ellipsoid):
@@ -326,13 +328,14 @@ def _fill_shapes(model: Model, tables: dict[str, NDArray[Any]], header: NDArray[
         for name in ("points", "normals", "edges", "edge_ends", "edge_faces", "face_starts", "face_corners")
     }
     rows: list[tuple[Any, ...]] = []
-    known: dict[int, int] = {}
+    known: dict[tuple[int, bytes], int] = {}
     for k, (body, shape) in enumerate(zip(model.scene.bodies, model.shapes, strict=True)):
         tables["bodies"]["shape"][k] = tables["bodies"]["surface"][k] = -1
         if shape is None:
             continue
-        if id(body.shape) not in known:
-            known[id(body.shape)] = len(rows)
+        key = shape_key(body)
+        if key not in known:
+            known[key] = len(rows)
             entry = []
             for pool in ("points", "normals", "edges", "face_starts", "face_corners"):
                 values = getattr(shape, pool)
@@ -341,7 +344,7 @@ def _fill_shapes(model: Model, tables: dict[str, NDArray[Any]], header: NDArray[
             pools["edge_ends"].append(shape.edge_ends)
             pools["edge_faces"].append(shape.edge_faces)
             rows.append((*entry, shape.disk, shape.radius, shape.reach, tuple(shape.semi_axes)))
-        tables["bodies"]["shape"][k] = known[id(body.shape)]
+        tables["bodies"]["shape"][k] = known[key]
     tables["shapes"] = np.array(rows, dtype=tables_kernels.SHAPE)
     header["shapes_count"] = len(rows)
     for name, parts in pools.items():

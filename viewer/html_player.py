@@ -164,9 +164,9 @@ class _Meshes:
         self._known: dict[bytes, int] = {}
         self.words: list[dict] = [{"sphere": True}]
 
-    def number(self, mesh: Any, is_sphere: bool) -> int:
+    def number(self, mesh: Any) -> int:
         """The number of a mesh whose radius about its origin is 1."""
-        if is_sphere:
+        if mesh.is_sphere:
             return 0
         key = mesh.positions.tobytes()
         if key not in self._known:
@@ -200,9 +200,8 @@ def _run(
     radius = np.zeros(len(bodies))
     for part in stage.parts:
         for body, size, colour in zip(part.bodies.tolist(), part.radius, part.colour, strict=True):
-            is_sphere = type(bodies[body].shape).__name__ == "Sphere"
             radius[body] = size
-            mesh = meshes.number(part.mesh, is_sphere)
+            mesh = meshes.number(part.mesh)
             colours = np.round(colour, 3).tolist()
             shown.append({"body": body, "mesh": mesh, "radius": size / scale, "colour": colours})
     shown.sort(key=lambda one: one["body"])

@@ -202,7 +202,11 @@ def _parts(bodies: list, solids: list[int], pool: dict[Any, Mesh]) -> tuple[list
     """Group bodies by mesh; also the radius about its origin of every body, (n,), 0 for half-spaces."""
     radius = np.zeros(len(bodies))
     groups: dict[Any, tuple[Mesh, list[int], list[np.ndarray]]] = {}
-    spheres = [index for index in solids if type(bodies[index].shape).__name__ == "Sphere"]
+    spheres = [
+        index
+        for index in solids
+        if type(bodies[index].shape).__name__ == "Sphere" and not bodies[index].shape_offset.any()
+    ]
     sphere_detail = 4 if len(spheres) <= 12 else 3 if len(spheres) <= 150 else 2
     for number, index in enumerate(solids):
         body = bodies[index]
@@ -211,7 +215,7 @@ def _parts(bodies: list, solids: list[int], pool: dict[Any, Mesh]) -> tuple[list
             key: Any = "sphere"
             mesh = unit_sphere(sphere_detail)
         else:
-            vertices, faces = (np.asarray(array) for array in body.shape.surface())
+            vertices, faces = (np.asarray(array) for array in body.surface())
             radius[index] = float(np.linalg.norm(vertices, axis=1).max())
             vertices = vertices / radius[index]
             key = (vertices.astype(np.float32).tobytes(), faces.tobytes())

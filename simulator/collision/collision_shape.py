@@ -1,6 +1,6 @@
 """Convex shapes as the collision kernels read them."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,17 +31,20 @@ class CollisionShape(NamedTuple):
     face_starts: NDArray[np.int64]
     face_corners: NDArray[np.int64]
     disk: float
-    """Radius of a disk about the body's z axis [m]."""
+    """Radius of a disk across the body's z axis [m]."""
     radius: float
     """Radius of the ball [m]."""
     reach: float
-    """Largest distance of a point of hull + disk from the centre of mass [m]."""
+    """Radius of a ball about the centre of mass that holds hull + disk [m]; the smallest but for disks off it."""
     semi_axes: Array
     """(3,) of the ellipsoid, along body axes [m]; zero where there is none."""
 
 
-def collision_shape(shape: Shape) -> CollisionShape:
-    """What the collision kernels need of a shape; of a mesh what can meet a half-space: its hull's corners."""
+def collision_shape(shape: Shape, offset: Any = (0.0, 0.0, 0.0)) -> CollisionShape:
+    """What the collision kernels need of a shape; of a mesh what can meet a half-space: its hull's corners.
+
+    `offset` (3,) [m] moves it in body axes, as `Body.shape_offset` says.
+    """
     if isinstance(shape, Cylinder):
         half = 0.5 * shape.length
         points, radius, disk = np.array([[0.0, 0.0, -half], [0.0, 0.0, half]]), 0.0, float(shape.radius)
@@ -52,7 +55,7 @@ def collision_shape(shape: Shape) -> CollisionShape:
     else:
         points, radius = shape.core()
         disk = 0.0
-    points = np.array(points, dtype=float)  # writable: compiled code tells both apart
+    points = points + offset  # a new array, which is writable: compiled code tells both apart
     polygons: list[Array] = []
     normals = np.zeros((0, 3))
     between: dict[tuple[int, int], list[int]] = {}
@@ -80,9 +83,15 @@ def collision_shape(shape: Shape) -> CollisionShape:
         np.array([corner for polygon in polygons for corner in polygon], dtype=np.int64),
         disk,
         float(radius),
-        float(np.hypot(np.linalg.norm(points, axis=1).max(), disk)),
+        _reach(points, disk),
         np.array(shape.semi_axes if isinstance(shape, Ellipsoid) else (0.0, 0.0, 0.0)),
     )
+
+
+def _reach(points: Array, disk: float) -> float:
+    if disk == 0.0:
+        return float(np.linalg.norm(points, axis=1).max())
+    return float((np.hypot(points[:, 0], points[:, 1]) + np.hypot(points[:, 2], disk)).max())
 
 
 def _hull_corners(points: Array) -> Array:

@@ -58,14 +58,15 @@ def _rim_rate(disk, mx, my, rx, ry, touch):
 
 
 @kernel()
-def _lowest_rate(shape, mx, my, mz, rx, ry, rz, touch):
-    """Slowest height rate of the points within `touch` of the lowest, the direction m changing at the rate r."""
+def _lowest_rate(shape, mx, my, mz, rx, ry, rz, sx, sy, touch):
+    """Slowest height rate of the points within `touch` of the lowest, the direction m changing at the rates r and s
+    (`_support_rate`)."""
     points = shape.points
     _, low = lowest(shape, mx, my, mz)
     rim = 0.0
     if shape.disk > 0.0:
         low += shape.disk * np.sqrt(mx * mx + my * my)
-        rim = _rim_rate(shape.disk, mx, my, rx, ry, touch)
+        rim = _rim_rate(shape.disk, mx, my, sx, sy, touch)
     slowest = np.inf
     for j in range(points.shape[0]):
         if points[j, 0] * mx + points[j, 1] * my + points[j, 2] * mz <= low + touch:
@@ -74,29 +75,30 @@ def _lowest_rate(shape, mx, my, mz, rx, ry, rz, touch):
 
 
 @kernel()
-def _support_line(shape, mx, my, mz, rx, ry, rz, horizon):
+def _support_line(shape, mx, my, mz, rx, ry, rz, sx, sy, horizon):
     """Height and its rate now of the material point that would be lowest at the horizon [s] without curvature."""
     hx, hy, hz = mx + horizon * rx, my + horizon * ry, mz + horizon * rz
     j, _ = lowest(shape, hx, hy, hz)
     x, y, z = shape.points[j, 0], shape.points[j, 1], shape.points[j, 2]
+    height, rate = mx * x + my * y + mz * z, rx * x + ry * y + rz * z
     if shape.disk > 0.0:
+        hx, hy = mx + horizon * sx, my + horizon * sy
         across = np.sqrt(hx * hx + hy * hy)
         if across > 0.0:
-            x -= shape.disk * hx / across
-            y -= shape.disk * hy / across
-    return mx * x + my * y + mz * z, rx * x + ry * y + rz * z
+            x, y = shape.disk * hx / across, shape.disk * hy / across
+            height, rate = height - (mx * x + my * y), rate - (sx * x + sy * y)
+    return height, rate
 
 
 @kernel()
-def _support_rate(shape, frame, mx, my, mz, ox, oy, oz):
-    """Rate [1/s] in body axes at which points that move with a body see a direction m (body axes) turn.
-
-    In the world m turns at o [rad/s].
+def _support_rate(frame, mx, my, mz, ox, oy, oz):
+    """Rates [1/s] in body axes at which a direction m (body axes), which turns at o [rad/s, world], turns: (rx, ry,
+    rz) as points see it that move with the body, and (sx, sy) as a disk does that does not spin about its axis. As
+    a set it is the same, and its rim then moves as slowly as it can.
     """
     wx, wy, wz = to_body(frame, frame[15] - ox, frame[16] - oy, frame[17] - oz)
-    if shape.disk > 0.0:  # as a set it is the same, and its rim then moves as slowly as it can
-        wz = 0.0
-    return cross(mx, my, mz, wx, wy, wz)
+    rx, ry, rz = cross(mx, my, mz, wx, wy, wz)
+    return rx, ry, rz, -mz * wy, mz * wx
 
 
 @kernel()
@@ -126,13 +128,13 @@ def half_space_impact(shape, C, begin, span, bounds, ignored, normal, offset, si
         close = touching_gap(deepest, size)
         frame_of_piece(C, moving, turning, tau, state, frame)
         mx, my, mz = to_body(frame, nx, ny, nz)
-        rx, ry, rz = _support_rate(shape, frame, mx, my, mz, 0.0, 0.0, 0.0)
+        rx, ry, rz, sx, sy = _support_rate(frame, mx, my, mz, 0.0, 0.0, 0.0)
         height = nx * frame[9] + ny * frame[10] + nz * frame[11] - offset - shape.radius
         climb = nx * frame[12] + ny * frame[13] + nz * frame[14]
         rim = rim_rate = 0.0
         if disk > 0.0:
             rim = -disk * np.sqrt(mx * mx + my * my)
-            rim_rate = _rim_rate(disk, mx, my, rx, ry, touch)
+            rim_rate = _rim_rate(disk, mx, my, sx, sy, touch)
         if largest > 0.0:
             bx, by, bz = ellipsoid_lowest(shape.semi_axes, mx, my, mz)
             rim, rim_rate = bx * mx + by * my + bz * mz, bx * rx + by * ry + bz * rz
@@ -157,12 +159,12 @@ def half_space_impact(shape, C, begin, span, bounds, ignored, normal, offset, si
             if disk > 0.0 and root < step:
                 root = min(root, span - tau)
                 for _ in range(100):
-                    hx, hy = mx + root * rx, my + root * ry
+                    hx, hy = mx + root * sx, my + root * sy
                     across = np.sqrt(hx * hx + hy * hy)
                     if across == 0.0:
                         break
                     f = above + slack - disk * (mx * hx + my * hy) / across
-                    r = rising - disk * (rx * hx + ry * hy) / across
+                    r = rising - disk * (sx * hx + sy * hy) / across
                     shorter = first_root(max(f, 0.0), r, half_curvature)
                     if shorter >= root * (1.0 - 1e-12):
                         break
@@ -236,8 +238,8 @@ def axis_step(
     close = touching_gap(deepest, size)
     ax, ay, az = to_body(frame_a, nx, ny, nz)
     bx, by, bz = to_body(frame_b, -nx, -ny, -nz)
-    rax, ray, raz = _support_rate(shape_a, frame_a, ax, ay, az, ox, oy, oz)
-    rbx, rby, rbz = _support_rate(shape_b, frame_b, bx, by, bz, ox, oy, oz)
+    rax, ray, raz, sax, say = _support_rate(frame_a, ax, ay, az, ox, oy, oz)
+    rbx, rby, rbz, sbx, sby = _support_rate(frame_b, bx, by, bz, ox, oy, oz)
     tx, ty, tz = cross(ox, oy, oz, nx, ny, nz)
     dx, dy, dz = frame_a[9] - frame_b[9], frame_a[10] - frame_b[10], frame_a[11] - frame_b[11]
     drift = (
@@ -245,8 +247,8 @@ def axis_step(
     ) + (tx * dx + ty * dy + tz * dz)
     rate = (
         drift
-        + _lowest_rate(shape_a, ax, ay, az, rax, ray, raz, touch)
-        + _lowest_rate(shape_b, bx, by, bz, rbx, rby, rbz, touch)
+        + _lowest_rate(shape_a, ax, ay, az, rax, ray, raz, sax, say, touch)
+        + _lowest_rate(shape_b, bx, by, bz, rbx, rby, rbz, sbx, sby, touch)
     )
     ways_a = bounds_a[4] * shape_a.reach * (_SPINLESS if shape_a.disk > 0.0 else 1.0)
     ways_b = bounds_b[4] * shape_b.reach * (_SPINLESS if shape_b.disk > 0.0 else 1.0)
@@ -276,8 +278,8 @@ def axis_step(
     apart = nx * dx + ny * dy + nz * dz - shape_a.radius - shape_b.radius + slack
     for _ in range(100):
         ahead = horizon if step == np.inf else step
-        fa, ra = _support_line(shape_a, ax, ay, az, rax, ray, raz, ahead)
-        fb, rb = _support_line(shape_b, bx, by, bz, rbx, rby, rbz, ahead)
+        fa, ra = _support_line(shape_a, ax, ay, az, rax, ray, raz, sax, say, ahead)
+        fb, rb = _support_line(shape_b, bx, by, bz, rbx, rby, rbz, sbx, sby, ahead)
         shorter = first_root(max(apart + fa + fb, 0.0), drift + ra + rb, half_curvature)
         if shorter >= step * (1.0 - 1e-12):
             break
@@ -305,17 +307,19 @@ def crossing_turn(shape_a, state_a, frame_a, shape_b, state_b, frame_b, size):
         if rate >= slowest:
             continue
         slowest = rate
-        ax, ay, az = _outline(features[c, 0], directions[c, 0], frame_a, x)
-        bx, by, bz = _outline(features[c, 1], directions[c, 1], frame_b, x)
+        ax, ay, az = _outline(shape_a, features[c, 0], directions[c, 0], frame_a, x)
+        bx, by, bz = _outline(shape_b, features[c, 1], directions[c, 1], frame_b, x)
         ox, oy, oz = turn_across(frame_a, frame_b, n[0], n[1], n[2], ax, ay, az, bx, by, bz)
     return ox, oy, oz, slowest
 
 
 @kernel()
-def _outline(feature, along, frame, x):
+def _outline(shape, feature, along, frame, x):
     """Direction of the edge, or tangent of the rim, with which a body touches at x; zero of other features."""
     if feature == RIM:
-        return cross(along[0], along[1], along[2], x[0] - frame[9], x[1] - frame[10], x[2] - frame[11])
+        mx, my, mz = to_world(frame, shape.points[0, 0], shape.points[0, 1], shape.points[0, 2])
+        mx, my, mz = x[0] - frame[9] - mx, x[1] - frame[10] - my, x[2] - frame[11] - mz
+        return cross(along[0], along[1], along[2], mx, my, mz)
     if feature == EDGE:
         return along[0], along[1], along[2]
     return 0.0, 0.0, 0.0

@@ -1,11 +1,11 @@
 """Compiled distance, contacts and time of impact of a cylinder and a triangle mesh.
 
-The cylinder is body A, a `CollisionShape`; the mesh is body B, a `FeatureMesh`. The tree of B chooses triangles;
-the cylinder and one triangle are a pair of convex shapes, which any axis with no overlap along it keeps apart
-(`convex_impact_kernels.axis_step`). The longest step counts of the axes known: the best of the pair, the normal of
-the triangle on the side that may be touched, and those along which the cylinder touches other triangles. So nothing
-stops where it slides over seams or off ridges. What touches is decided by features: points of a rim on faces,
-and corners and edges of the mesh on ends, wall and rims of the cylinder.
+The cylinder is body A, a `CollisionShape` seen from its middle, and so are its states; the mesh is body B, a
+`FeatureMesh`. The tree of B chooses triangles; the cylinder and one triangle are a pair of convex shapes, which any
+axis with no overlap along it keeps apart (`convex_impact_kernels.axis_step`). The longest step counts of the axes
+known: the best of the pair, the normal of the triangle on the side that may be touched, and those along which the
+cylinder touches other triangles. So nothing stops where it slides over seams or off ridges. What touches is decided
+by features: points of a rim on faces, and corners and edges of the mesh on ends, wall and rims of the cylinder.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ from ..tolerances import (
 from .collision_shape import CollisionShape
 from .convex_contacts_kernels import RIM_POINTS
 from .convex_impact_kernels import axis_step, point_velocity, turn_across, turning_bounds
-from .frames_kernels import EDGE, FACE, POINT, RIM, core_gap, frame_of_state, normalised, to_world
+from .frames_kernels import EDGE, FACE, POINT, RIM, carry_to, core_gap, frame_of_state, normalised, to_world
 from .mesh_kernels import (
     along_in_b,
     box_gap,
@@ -617,10 +617,12 @@ def contact_axes_step(
 
 
 @kernel(allocates=True)
-def cylinder_impact(A, piece_a, bounds_a, start_a, B, piece_b, bounds_b, start_b, span, size, slow):
+def cylinder_impact(A, middle, piece_a, bounds_a, start_a, B, piece_b, bounds_b, start_b, span, size, slow):
     """First time in [0, span] at which a cylinder and a mesh meet while approaching: (time, hit).
 
-    `start_a`, `start_b`: ages of the two pieces at time 0. hit: 1, 0 none, -2 step limit.
+    `piece_a` is the motion of the cylinder's centre of mass, from which its middle is at `middle` (3,) [m];
+    `bounds_a` are those of its middle. `start_a`, `start_b`: ages of the two pieces at time 0. hit: 1, 0 none, -2
+    step limit.
     """
     frame_a, frame_b = vector18(), vector18()
     box = cylinder_box(A)
@@ -640,6 +642,7 @@ def cylinder_impact(A, piece_a, bounds_a, start_a, B, piece_b, bounds_b, start_b
     tau = 0.0
     for _ in range(100000):
         state_a, state_b = evaluate_piece(piece_a, start_a + tau), evaluate_piece(piece_b, start_b + tau)
+        carry_to(state_a, middle)
         frame_of_state(state_a, frame_a)
         frame_of_state(state_b, frame_b)
         far, fast, best = turning_bounds(A, frame_a, bounds_a, triangle, frame_b, bounds_b, span - tau)

@@ -4,17 +4,35 @@ from typing import Any
 
 import numpy as np
 
-from ...bodies import Capsule
+from ...bodies import Capsule, Cylinder
 from ..event import Feature
 from ..kernels import rotation_matrix
 from ..state import Array
 from ..tolerances import APPROACH_SPEED, CONTACT_GAP, STAR_SLOPE
-from . import cylinder_kernels, mesh_kernels, mesh_pairs
-from .collision_shape import CollisionShape
+from . import cylinder_kernels, frames_kernels, mesh_kernels, mesh_pairs
+from .collision_shape import CollisionShape, collision_shape
 from .feature_mesh import FeatureMesh, Indices, feature_mesh
 from .mesh_kernels import BAND
 
 _ANGLES = 2.0 * np.pi * np.arange(16) / 16  # of the points of a rim that are looked at for overlap
+
+
+def _around_its_middle(cylinder: CollisionShape) -> tuple[CollisionShape, Array]:
+    """The cylinder with its middle as origin, and where that is from the body's centre of mass (3,) [m]."""
+    middle = 0.5 * (cylinder.points[0] + cylinder.points[1])
+    if middle.any():
+        length = float(cylinder.points[1, 2] - cylinder.points[0, 2])
+        cylinder = collision_shape(Cylinder(cylinder.disk, length))
+    return cylinder, middle
+
+
+def _seen_from_its_middle(cylinder: CollisionShape, states: Array) -> tuple[CollisionShape, Array]:
+    """The cylinder with its middle as origin, and `states` (2, 13) with that of its middle."""
+    cylinder, middle = _around_its_middle(cylinder)
+    if middle.any():
+        states = states.copy()
+        frames_kernels.carry_to(states[0], middle)
+    return cylinder, states
 
 
 def surface_distance(
@@ -25,6 +43,7 @@ def surface_distance(
     Where the mesh reaches into the cylinder the gap is zero and the normal is the line between the centres:
     `overlap_depth` and `contacts_between` say more.
     """
+    cylinder, states = _seen_from_its_middle(cylinder, states)
     *axis, gap = cylinder_kernels.cylinder_distance(cylinder, states[0], mesh, states[1], size)
     if gap >= -BAND * size:
         return np.array(axis), float(gap)
@@ -39,6 +58,7 @@ def overlap_depth(cylinder: CollisionShape, mesh: FeatureMesh, states: Array, si
     The deepest of triangles in the cylinder, of points of edges in it, and of points of the cylinder in a closed
     mesh.
     """
+    cylinder, states = _seen_from_its_middle(cylinder, states)
     depth = -float(cylinder_kernels.cylinder_distance(cylinder, states[0], mesh, states[1], size)[3])
     turn, other = rotation_matrix(states[0, 3:7]), rotation_matrix(states[1, 3:7])
     shift = states[1, :3] - states[0, :3]
@@ -66,6 +86,7 @@ def contacts_between(
     cylinder: CollisionShape, mesh: FeatureMesh, states: Array, tolerance: float, size: float
 ) -> tuple[Array, Array, Array, Indices, Indices, Array, Array]:
     """Contacts within `tolerance` [m]: points, normals, gaps, features, their numbers, directions, radii; world."""
+    cylinder, states = _seen_from_its_middle(cylinder, states)
     rows = np.empty((64, cylinder_kernels.ROW))
     count = cylinder_kernels.cylinder_contacts(cylinder, states[0], mesh, states[1], size, tolerance, rows)
     if count > len(rows):
@@ -125,6 +146,20 @@ def impact(
     slow: float = APPROACH_SPEED,
 ) -> tuple[float, int]:
     """First time in [0, span] [s] at which they meet, as `collision.pair_impact` tells it."""
+    cylinder, middle = _around_its_middle(cylinder)
+    own = bounds[0].copy()
+    own[3] += own[4] * np.linalg.norm(middle)  # which goes round the centre of mass
     return cylinder_kernels.cylinder_impact(
-        cylinder, pieces[0], bounds[0], ages[0], mesh, pieces[1], bounds[1], ages[1], span, size, slow
+        cylinder,
+        middle,
+        pieces[0],
+        own,
+        ages[0],
+        mesh,
+        pieces[1],
+        bounds[1],
+        ages[1],
+        span,
+        size,
+        slow,
     )

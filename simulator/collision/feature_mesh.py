@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...bodies import Mesh, Shape
+from ...bodies.hull import fan_triangles
 from ..tolerances import FLAT_EDGE, SLIVER
 
 Array = NDArray[np.float64]
@@ -49,13 +50,19 @@ class FeatureMesh(NamedTuple):
     sheet: bool
 
 
-def feature_mesh(shape: Shape) -> FeatureMesh:
-    """Features of any shape but half-spaces and cylinders (TypeError)."""
+def feature_mesh(shape: Shape, offset: Any = (0.0, 0.0, 0.0)) -> FeatureMesh:
+    """Features of any shape but half-spaces and cylinders (TypeError).
+
+    `offset` (3,) [m] moves it in body axes, as `Body.shape_offset` says.
+    """
     if isinstance(shape, Mesh):
-        found = _of_triangles(shape.vertices, shape.triangles, not shape.closed)
+        found = _of_triangles(shape.vertices + offset, shape.triangles, 0.0, not shape.closed)
     else:
         points, radius = shape.core()
-        found = _of_triangles(*shape.surface(), False) if len(points) > 2 else _of_core(points, radius)
+        if len(points) > 2:
+            found = _of_triangles(points + offset, fan_triangles(shape.faces()[0]), radius, False)
+        else:
+            found = _of_core(points + offset, radius)
     # writable, contiguous and of one type, so that the kernels are compiled once
     arrays: dict[str, Any] = {
         name: np.array(value, dtype=float if value.dtype.kind == "f" else np.int64, order="C")
@@ -86,7 +93,7 @@ def _of_core(points: Array, radius: float) -> FeatureMesh:
     )  # fmt: skip
 
 
-def _of_triangles(points: Array, triangles: Indices, sheet: bool) -> FeatureMesh:
+def _of_triangles(points: Array, triangles: Indices, radius: float, sheet: bool) -> FeatureMesh:
     points = np.ascontiguousarray(points, dtype=float)
     triangles = np.asarray(triangles, dtype=np.int64)
     size = float(np.ptp(points, axis=0).max())
@@ -136,7 +143,7 @@ def _of_triangles(points: Array, triangles: Indices, sheet: bool) -> FeatureMesh
     return FeatureMesh(
         points, star_start, star, triangles, normals, group, edges, spread_start, inward[member],
         element_points, element_edges, np.arange(count), low, high, leaf,
-        0.0, float(np.linalg.norm(points[seen], axis=1).max()), sheet,
+        float(radius), float(np.linalg.norm(points[seen], axis=1).max()), sheet,
     )  # fmt: skip
 
 

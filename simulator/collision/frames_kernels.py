@@ -1,6 +1,6 @@
 """Convex shapes as the collision kernels see them: frames, lowest points along a direction, gaps along an axis.
 
-A shape is hull(points) + disk + ball, sums of sets: `points` in body axes, a disk about the body's z axis and a
+A shape is hull(points) + disk + ball, sums of sets: `points` in body axes, a disk across the body's z axis and a
 ball, either of which may have radius zero (`CollisionShape`). Its lowest point along a direction needs nothing
 else, so one code serves spheres, capsules, cylinders and polytopes. Over half-spaces an ellipsoid may be added.
 
@@ -11,7 +11,7 @@ A *frame* is an array (18,): rotation body to world by rows, position [m], veloc
 import numpy as np
 
 from ...compiled import kernel
-from ..kernels import TERMS, ellipsoid_height, ellipsoid_lowest, evaluate_piece_into
+from ..kernels import TERMS, cross, ellipsoid_height, ellipsoid_lowest, evaluate_piece_into, vector18
 
 POINT, EDGE, FACE, RIM = 0, 1, 2, 3  # as in event.Feature
 
@@ -33,6 +33,17 @@ def frame_of_state(state, frame):
         frame[9 + i] = state[i]
         frame[12 + i] = state[7 + i]
         frame[15 + i] = frame[3 * i] * state[10] + frame[3 * i + 1] * state[11] + frame[3 * i + 2] * state[12]
+
+
+@kernel()
+def carry_to(state, place):
+    """Let a packed state (13,) be that of another point of the body, at `place` (3,) [m] from the one it was of."""
+    frame = vector18()
+    frame_of_state(state, frame)
+    x, y, z = to_world(frame, place[0], place[1], place[2])
+    vx, vy, vz = cross(frame[15], frame[16], frame[17], x, y, z)
+    state[0], state[1], state[2] = state[0] + x, state[1] + y, state[2] + z
+    state[7], state[8], state[9] = state[7] + vx, state[8] + vy, state[9] + vz
 
 
 @kernel()

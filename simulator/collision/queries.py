@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...bodies import Body, HalfSpace, Mesh, Scene, Shape, Sphere, checks
+from ...bodies import Body, HalfSpace, Mesh, Scene, Sphere, checks
 from ...bodies.shapes import SURFACE_SEGMENTS
 from .. import kernels
 from ..event import ContactPatch
@@ -201,7 +201,7 @@ def _model_of(first: Body, second: Body, gravity: Any = (0.0, 0.0, 0.0)) -> tupl
 def _order(body: Body) -> tuple[Any, ...]:
     """Key that puts two bodies in one order, half-spaces last."""
     kind = isinstance(body.shape, HalfSpace), type(body.shape).__name__
-    return (*kind, *body.position.tolist(), *body.orientation.tolist(), body.shape.bounding_radius)
+    return (*kind, *body.position.tolist(), *body.orientation.tolist(), body.bounding_radius)
 
 
 def _first_to_second(patch: ContactPatch) -> ContactPatch:
@@ -250,9 +250,7 @@ def closest_points(model: Model, pair: Pair, states: Array) -> tuple[Array, floa
     axis, gap = exact_separation(model, pair, states)
     if meshes and overlap(model, pair, states) > _TOUCH * size:
         first, second = (
-            _prism_around(model.scene.bodies[body].shape)
-            if _has_disk(model, (body,))
-            else model.surface(body)
+            _prism_around(model.scene.bodies[body]) if _has_disk(model, (body,)) else model.surface(body)
             for body in pair
         )
         return closest_on_surfaces(first, second, states[[a, b]], size)
@@ -273,11 +271,11 @@ def exact_separation(model: Model, pair: Pair, states: Array) -> tuple[Array, fl
     return separation_kernels.pair_separation(first, states[a], second, states[b], size)
 
 
-def _prism_around(cylinder: Shape) -> FeatureMesh:
+def _prism_around(body: Body) -> FeatureMesh:
     """The surface of a prism that holds a cylinder, 0.2 % wider, for depths in meshes."""
-    vertices, triangles = cylinder.surface()
+    vertices, triangles = body.shape.surface()
     wider = 1.0 / math.cos(math.pi / SURFACE_SEGMENTS)
-    return feature_mesh(Mesh((vertices * (wider, wider, 1.0), triangles)))
+    return feature_mesh(Mesh((vertices * (wider, wider, 1.0), triangles)), body.shape_offset)
 
 
 def _has_disk(model: Model, bodies: Iterable[int]) -> bool:

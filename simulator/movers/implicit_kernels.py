@@ -216,6 +216,7 @@ def lies_on(world, c, side, x, y, z, end):
     pose_at(world, body, k, end, state, R)
     x, y, z = turned_back(R, x - state[0], y - state[1], z - state[2])
     if bodies(world)[body].shape_class == ROUND:
+        x, y = x - shape.points[0, 0], y - shape.points[0, 1]
         return x * x + y * y <= shape.disk * shape.disk
     return room_on_face(shape, o.index[1 - side], x, y, z) >= 0.0
 

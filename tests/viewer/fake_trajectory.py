@@ -55,7 +55,11 @@ class Cylinder:
 
 def body(shape, fixed=False, name=""):
     mass = np.inf if fixed else 1.0
-    return SimpleNamespace(shape=shape, fixed=fixed, name=name, mass=mass, inertia=0.004 * np.eye(3))
+    surface = getattr(shape, "surface", None)
+    return SimpleNamespace(
+        shape=shape, fixed=fixed, name=name, mass=mass, inertia=0.004 * np.eye(3), surface=surface,
+        shape_offset=np.zeros(3),
+    )  # fmt: skip
 
 
 class FakeTrajectory:
