@@ -626,7 +626,7 @@ REFUSED = {
     "a shape of none": (ball(shape={"radius": 1}), "shape: kind: expected one of sphere, .*, got None"),
     "a teapot": (ball(shape={"kind": "teapot"}), "shape: kind: expected one of sphere, .*, got 'teapot'"),
     "a shape of many": (ball(shape=[1, 2]), "shape: expected names and values, got"),
-    "a shape's field": (ball(shape={"kind": "box", "radius": 1}), "expected no other fields than lengths"),
+    "a shape's field": (ball(shape={"kind": "box", "height": 1}), "expected no other fields than lengths, radius"),
     "an unknown shape": (ball(shape="part"), "shape: no shape is named 'part'; known are: none"),
     "shapes of a list": ({"shapes": [MESH]}, "shapes: expected names and values"),
     "fixed": (ball(fixed="yes"), "fixed: expected True or False, got 'yes'"),

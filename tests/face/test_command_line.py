@@ -258,7 +258,7 @@ def test_a_notebook_shows_a_trajectory_as_the_player(recording):
 
 def test_a_command_that_is_another(capsys):
     assert "no command 'viewer': did you mean 'view'?" in refused(capsys, "viewer")
-    assert "no command 'simulate', expected one of 'drop', " in refused(capsys, "simulate")
+    assert "no command 'qq', expected one of 'drop', " in refused(capsys, "qq")
 
 
 def test_no_command_prints_help(capsys):

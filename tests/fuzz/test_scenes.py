@@ -202,6 +202,7 @@ CALLS: dict[str, tuple[Any, dict[str, Any]]] = {
         law: (getattr(carom, law), {name: field.default for name, field in fields.items()})
         for law in (
             "AnitescuPotra",
+            "CompliantContact",
             "LiuZhaoBrogliato",
             "MaximumDissipation",
             "SequentialLCP",
