@@ -84,9 +84,9 @@ def error_of(world, before, K, h):
 
 
 @kernel()
-def take_stages(world, y, K, P, h, first, last, out, margins):
-    """Fill out with the states at stage `last`, K and P with the derivatives and powers of stages first to last,
-    and margins (DENSE_STAGES,) with what the modes claim there; whether all could be found."""
+def take_stages(world, y, K, P, h, first, last, out):
+    """Fill out with the states at stage `last`, and K and P with the derivatives and powers of stages first to
+    last; whether all could be found."""
     m = header(world).m
     for stage in range(first, last + 1):
         for k in range(m):
@@ -97,19 +97,7 @@ def take_stages(world, y, K, P, h, first, last, out, margins):
                 out[k, i] = y[k, i] + h * total
         if not derive(world, out, header(world).time + h * SHARE[stage], K[stage], P[stage], False):
             return False
-        margins[stage], _, _ = least_margin(world)
     return True
-
-
-@kernel()
-def first_failing(margins):
-    """Share of a step of the first of its stages at which the modes do not hold, 1 where they do: forces of three
-    contacts that come to stand in line pass through infinity, and are well again at the end."""
-    share = 1.0
-    for stage in range(1, STAGES):
-        if margins[stage] < -FORCE_MARGIN and 0.0 < SHARE[stage] < share:
-            share = SHARE[stage]
-    return share
 
 
 @kernel()
@@ -378,15 +366,12 @@ def margin_at(world, C, x, h, force, joint, a, scratch, D, power):
 
 
 @kernel()
-def first_end(world, C, h, at_start, at_end, fails, force, joint, a, scratch, D, power):
+def first_end(world, C, h, at_start, at_end, force, joint, a, scratch, D, power):
     """Share of a step of h [s] at which what the modes claim first fails, with what ends and which contact: by safe
-    secants on dense output C. `at_start`, `at_end`: least margins; `fails`: a share at which they fail, as far as
-    one is known; force, joint, a: as in `margin_at`."""
+    secants on dense output C. `at_start`, `at_end`: least margins; force, joint, a: as in `margin_at`."""
     share, which = end_of_room(world, C, scratch, 0.0)
     what = NOTHING
-    if fails < share:
-        share, which = fails, -1
-    elif share < 1.0:
+    if share < 1.0:
         what = LEAVES if which >= 0 else REACHES_LIMIT
     elif at_end >= -FORCE_MARGIN:
         return share, what, which
@@ -471,7 +456,7 @@ def make_step(world, longest, C, work):
     w = header(world)
     y, m = local_state(world)[: w.m], w.m
     K, end, scratch = np.empty((DENSE_STAGES, m, 13)), matrix(m, 13), matrix(m, 13)
-    P, margins = matrix(DENSE_STAGES, CHANNELS), vector(DENSE_STAGES)
+    P = matrix(DENSE_STAGES, CHANNELS)
     force, joint, a = local_force(world), joint_force(world), local_acceleration(world)
     close_up(world, y)
     read_forces(world)
@@ -511,7 +496,7 @@ def make_step(world, longest, C, work):
             if derive(world, end, w.time + done, K[0], P[0], False):
                 at_end, _, _ = least_margin(world)
                 share, what, which = first_end(
-                    world, C, done, at_start, at_end, 1.0, kept, kept_joint, kept_a, scratch, K[0], P[0]
+                    world, C, done, at_start, at_end, kept, kept_joint, kept_a, scratch, K[0], P[0]
                 )
                 return done, share, what, which, following
             derive(world, y, w.time, K[0], P[0], True)
@@ -520,16 +505,14 @@ def make_step(world, longest, C, work):
     next_h, at_end, found = h, 0.0, False
     tried, before = np.inf, np.inf
     for _ in range(_ATTEMPTS):
-        error = np.inf
-        if take_stages(world, y, K, P, h, 1, STAGES, end, margins):
-            error = error_of(world, y, K, h)
+        error = error_of(world, y, K, h) if take_stages(world, y, K, P, h, 1, STAGES, end) else np.inf
         rounded = before < np.inf and error <= ROUNDED_STEP and error > before * (h / tried) ** 2
         tried, before = h, error
         if rounded or error <= w.accuracy or (w.fixed_step > 0.0 and error < np.inf):
             # rounding, too: of the order of the method it would have shrunk much more
             next_h = GROWTH * h if rounded else resized(h, error, w.accuracy)
             at_end, _, _ = least_margin(world)
-            found = take_stages(world, y, K, P, h, STAGES + 1, DENSE_STAGES - 1, scratch, margins)
+            found = take_stages(world, y, K, P, h, STAGES + 1, DENSE_STAGES - 1, scratch)
             if found or w.fixed_step > 0.0:
                 break
             h, before = h * SHRINK, np.inf
@@ -543,6 +526,6 @@ def make_step(world, longest, C, work):
     dense_output(world, y, end, K, h, C)
     dense_work(world, P, h, work)
     share, what, which = first_end(
-        world, C, h, at_start, at_end, first_failing(margins), kept, kept_joint, kept_a, scratch, K[0], P[0]
+        world, C, h, at_start, at_end, kept, kept_joint, kept_a, scratch, K[0], P[0]
     )
     return h, share, what, which, next_h
