@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time as clock
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from .impact_laws import ImpactLaw
     from .simulator import Trajectory
 
-_COMMAND_SLIP = re.compile(r"argument COMMAND: invalid choice: '(?P<word>.*)' \(choose from (?P<known>.*)\)")
+_COMMAND_SLIP = re.compile(r"argument COMMAND: invalid choice: '(.*?)' ")  # as argparse begins to say it
 _DROP_RESTITUTION = 0.4  # of dropped meshes, under laws that honour restitution
 _DROP_LAW = "anitescu-potra"
 _DROP_DURATION = 10.0  # s
@@ -79,12 +79,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 class _Parser(argparse.ArgumentParser):
     """Complains in one line."""
 
+    commands: Mapping[str, argparse.ArgumentParser] = {}
+
     def error(self, message: str) -> NoReturn:
-        word, commands = _COMMAND_SLIP.fullmatch(message), ""
-        if word is not None:
-            near = get_close_matches(word["word"], re.findall(r"'(\w+)'", word["known"]), 1, 0.5)
-            commands = f": did you mean {near[0]!r}?" if near else f", expected one of {word['known']}"
-            message = f"no command {word['word']!r}{commands}"
+        slip = _COMMAND_SLIP.match(message)
+        if slip is not None:
+            near = get_close_matches(slip[1], self.commands, 1, 0.5)
+            known = ", ".join(map(repr, self.commands))
+            meant = f": did you mean {near[0]!r}?" if near else f", expected one of {known}"
+            message = f"no command {slip[1]!r}{meant}"
         complain(f"{message} (see `{self.prog} --help`)", BAD_INPUT)
         raise SystemExit(BAD_INPUT)
 
@@ -111,6 +114,7 @@ Every command has --help.""",
     )
     parser.add_argument("--version", action="version", version=f"carom {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
+    parser.commands = commands.choices
 
     drop = _command(
         commands,

@@ -1,9 +1,7 @@
 """The command ``carom validate``: every law on public data of measured impacts, in tables and a figure."""
 
 import argparse
-import multiprocessing
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,6 +67,8 @@ def _validate(options: argparse.Namespace) -> int:
 
 
 def _found(options: argparse.Namespace) -> "tuple[CubeTosses | EllipseBounces, Validation]":
+    from .simulator.ensembles.channels import cores
+    from .simulator.ensembles.process_pool import ProcessPool
     from .simulator.measured.public_data import CubeTosses, EllipseBounces, read_public_data
     from .simulator.measured.validation import LAWS, validate_cube, validate_ellipse
 
@@ -80,7 +80,7 @@ def _found(options: argparse.Namespace) -> "tuple[CubeTosses | EllipseBounces, V
         data = read_public_data(options.data)
         source = read_public_data(options.fitted_on) if options.fitted_on else None
         if isinstance(data, CubeTosses) and isinstance(source, CubeTosses | None):
-            with ProcessPoolExecutor(options.workers, multiprocessing.get_context("spawn")) as executor:
+            with ProcessPool(options.workers or cores()) as executor:
                 return data, validate_cube(data, source, options.laws, executor)
         if isinstance(data, EllipseBounces) and isinstance(source, EllipseBounces | None):
             return data, validate_ellipse(data, source, options.laws)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import compliant_kernels
-from .impact_problem import ImpactProblem, _per_contact, _real_array
+from .impact_problem import ImpactProblem, _single_contacts
 from .outcome import ImpactOutcome, ImpactStatus
 
 Array = NDArray[np.float64]
@@ -94,17 +94,8 @@ class CompliantContact:
         W (n, 3, 3) [1/kg], u (n, 3) [m/s], friction and restitution numbers or (n,); components are (normal,
         tangent, tangent2). Raises TypeError or ValueError that names the field.
         """
-        inertia, velocity = _real_array("W", W), _real_array("u", u)
-        if velocity.ndim != 2 or velocity.shape[1] != 3:
-            raise ValueError(f"u must have shape (n, 3), got shape {velocity.shape}")
+        inertia, velocity, mu, e = _single_contacts(W, u, friction, restitution)
         count = len(velocity)
-        if inertia.shape != (count, 3, 3):
-            raise ValueError(f"W must have shape {(count, 3, 3)} to match u, got shape {inertia.shape}")
-        mu, e = _per_contact("friction", friction, count), _per_contact("restitution", restitution, count)
-        if mu.min(initial=0.0) < 0.0:
-            raise ValueError(f"friction must be at least 0 at every contact, got {mu.min():g}")
-        if e.min(initial=0.0) < 0.0 or e.max(initial=0.0) > 1.0:
-            raise ValueError(f"restitution must lie within [0, 1] at every contact, got {[e.min(), e.max()]}")
         impulse, status = np.empty((count, 3)), np.empty(count, dtype=np.int64)
         stiffness = float(self.tangential_stiffness)
         compliant_kernels.compliant_batch(inertia, velocity, mu, e, stiffness, impulse, status)

@@ -409,6 +409,27 @@ def _per_contact(name: str, value: ArrayLike, count: int) -> Array:
     return array
 
 
+def _single_contacts(
+    W: ArrayLike, u: ArrayLike, friction: ArrayLike, restitution: ArrayLike
+) -> tuple[Array, Array, Array, Array]:
+    """Many single contacts as arrays (n, 3, 3), (n, 3), (n,) and (n,); TypeError or ValueError that names the
+    field."""
+    inertia, velocity = _real_array("W", W), _real_array("u", u)
+    if velocity.ndim != 2 or velocity.shape[1] != 3:
+        raise ValueError(f"u must have shape (n, 3), got shape {velocity.shape}")
+    count = len(velocity)
+    if inertia.shape != (count, 3, 3):
+        raise ValueError(f"W must have shape {(count, 3, 3)} to match u, got shape {inertia.shape}")
+    mu = _per_contact("friction", friction, count)
+    if mu.min(initial=0.0) < 0.0:
+        raise ValueError(f"friction must be at least 0 at every contact, got {mu.min():g}")
+    e = _per_contact("restitution", restitution, count)
+    if e.min(initial=0.0) < 0.0 or e.max(initial=0.0) > 1.0:
+        worst = e.min() if e.min() < 0.0 else e.max()
+        raise ValueError(f"restitution must lie within [0, 1] at every contact, got {worst:g}")
+    return inertia, velocity, mu, e
+
+
 def _coefficients(name: str, value: ArrayLike, count: int) -> Array:
     """(nc,) numbers, or (nc, 2) intervals that are more than a number somewhere."""
     array = _real_array(name, value)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import stronge_kernels
-from .impact_problem import ImpactProblem, _per_contact, _real_array
+from .impact_problem import ImpactProblem, _single_contacts
 from .law import checked_count, generator_of
 from .orders import Order, OrderMisfit, checked_order, visits_of
 from .outcome import ImpactOutcome, ImpactStatus
@@ -222,20 +222,9 @@ class StrongeCoulomb:
         restitution numbers or (n,); components are (normal, tangent, tangent2). Equal input gives equal
         output, bit for bit, on any number of threads. Raises TypeError or ValueError that names the field.
         """
-        inertia, velocity = _real_array("W", W), _real_array("u", u)
-        if velocity.ndim != 2 or velocity.shape[1] != 3:
-            raise ValueError(f"u must have shape (n, 3), got shape {velocity.shape}")
-        count = len(velocity)
-        if inertia.shape != (count, 3, 3):
-            raise ValueError(f"W must have shape {(count, 3, 3)} to match u, got shape {inertia.shape}")
+        inertia, velocity, mu, e = _single_contacts(W, u, friction, restitution)
         _refuse_indefinite_batch(inertia)
-        mu = _per_contact("friction", friction, count)
-        if mu.min(initial=0.0) < 0.0:
-            raise ValueError(f"friction must be at least 0 at every contact, got {mu.min():g}")
-        e = _per_contact("restitution", restitution, count)
-        if e.min(initial=0.0) < 0.0 or e.max(initial=0.0) > 1.0:
-            worst = e.min() if e.min() < 0.0 else e.max()
-            raise ValueError(f"restitution must lie within [0, 1] at every contact, got {worst:g}")
+        count = len(velocity)
         impulse = np.empty((count, 3))
         codes, status = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
         stronge_kernels.resolve_batch(inertia, velocity, mu, e, impulse, codes, status)

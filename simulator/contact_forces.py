@@ -18,10 +18,11 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from ..bodies.joints import PlacedJoint
-from .collision.pairs import contact_patch
+from .collision.pairs import contact_patch, contact_rows, reach_of_pairs
 from .engine.tables_kernels import IMPLICIT, STILL
 from .event import ContactPatch
 from .movers.joint_kernels import joint_rows
+from .python_parts import given_forces
 from .state import Array, Model, State, rotation_matrices
 from .tolerances import CONTACT_GAP, FORCE_RANK, SLIDES
 
@@ -141,13 +142,12 @@ class _Balance:
     """The equation of forces at one time: A x = b in the metric of mass, x the forces of contacts and joints."""
 
     def __init__(self, run: "Trajectory", time: float, side: str):
-        missing = set(run.force_functions) and not run.scene.force_functions
-        if missing:
+        if run.force_functions and not run.scene.force_functions:
             raise ValueError(
                 f"forces: the functions {', '.join(run.force_functions)} acted in this run, and a recording does "
                 "not keep them"
             )
-        self.run, self.time, self.model = run, float(time), run.model
+        self.time, self.model = float(time), run.model
         self.state = run.sample(time, side)
         self.packed = self.state.packed()
         self.moving = np.flatnonzero(self.model.movable)
@@ -156,8 +156,16 @@ class _Balance:
         wrench, near = _wrenches(run, self.time, side, self.state, self.packed)
         self.root = _roots(self.model, self.packed, self.moving)
         self.patch = _touching(run, self.packed, near)
-        self.slips, self.mu = self._slips()
-        self.owner, self.columns = self._columns()
+        shape = len(self.patch), 3, len(self.moving), 6
+        jacobian = contact_rows(self.patch, self.packed, self.moving).reshape(shape)
+        velocity = np.concatenate(
+            [self.state.velocity[self.moving], self.state.angular_velocity[self.moving]], axis=1
+        )
+        self.mu = np.array(
+            [self.model.scene.pair_material(i, j).friction for i, j in self.patch.bodies.tolist()]
+        )
+        self.slips = self._slips(np.einsum("ceki,ki->cke", jacobian, velocity))
+        self.owner, self.columns = self._columns(jacobian)
         self.A = np.einsum("kij,kic->kjc", self.root, self.columns)
         b = np.einsum("kij,ki->kj", self.root, wrench[self.moving])
         self.x, self.fixed = self._solved(b)
@@ -165,42 +173,30 @@ class _Balance:
         mass = self.model.mass[self.moving]
         self.unexplained = float((np.linalg.norm(left, axis=1) * np.sqrt(mass)).max(initial=0.0))
 
-    def _slips(self) -> tuple[Array, Array]:
-        """Direction of slip of every contact (k, 3), zero where it sticks, and friction (k,)."""
-        patch, state = self.patch, self.state
-        slips, mu = np.zeros((len(patch), 3)), np.zeros(len(patch))
-        pull = float(np.linalg.norm(self.model.gravity))
-        for c, (i, j) in enumerate(patch.bodies.tolist()):
-            mu[c] = self.model.scene.pair_material(i, j).friction
-            velocity, pace = np.zeros(3), 0.0
-            for body, sign in ((i, 1.0), (j, -1.0)):
-                if self.model.movable[body]:
-                    arm = patch.point[c] - state.position[body]
-                    own = state.velocity[body] + np.cross(state.angular_velocity[body], arm)
-                    velocity += sign * own
-                    pace = max(pace, float(np.linalg.norm(own)), np.sqrt(pull * self.model.size[body]))
-            across = velocity - (velocity @ patch.normal[c]) * patch.normal[c]
-            speed = float(np.linalg.norm(across))
-            if speed > SLIDES * pace:
-                slips[c] = across / speed
-        return slips, mu
+    def _slips(self, own: Array) -> Array:
+        """Direction of slip of every contact (k, 2) in its tangents, zero where it sticks; `own` (k, m, 3) is what
+        each body has of the contact velocity."""
+        slips = own.sum(axis=1)[:, 1:]
+        falls = np.sqrt(float(np.linalg.norm(self.model.gravity)) * self.model.size[self.moving])
+        part = (self.patch.bodies[:, :, None] == self.moving).any(axis=1)  # (k, m)
+        pace = np.where(part, np.maximum(np.linalg.norm(own, axis=2), falls), 0.0).max(axis=1, initial=0.0)
+        speed = np.linalg.norm(slips, axis=1)
+        slides = speed > SLIDES * pace
+        return np.where(slides[:, None], slips / np.where(slides, speed, 1.0)[:, None], 0.0)
 
-    def _columns(self) -> tuple[list[tuple[str, int, int]], Array]:
+    def _columns(self, jacobian: Array) -> tuple[list[tuple[str, int, int]], Array]:
         """What every unknown is (kind, of which contact or joint, how many columns), and the wrench on every moving
-        body (m, 6, columns) that a unit of each is."""
+        body (m, 6, columns) that a unit of each is; `jacobian` (k, 3, m, 6) of the contacts."""
         rows: list[Array] = []
         owner: list[tuple[str, int, int]] = []
-        patch = self.patch
-        for c in range(len(patch)):
-            normal = patch.normal[c]
+        across = 2 if self.model.scene.plane is not None else 3
+        for c, frame in enumerate(jacobian):
             if self.mu[c] == 0.0 or self.slips[c].any():
-                directions, kind = [normal - self.mu[c] * self.slips[c]], "ray"
-            elif self.model.scene.plane is not None:
-                directions, kind = [normal, patch.tangent[c]], "cone"
+                directions, kind = [frame[0] - self.mu[c] * np.tensordot(self.slips[c], frame[1:], 1)], "ray"
             else:
-                directions, kind = [normal, patch.tangent[c], patch.tangent2[c]], "cone"
+                directions, kind = list(frame[:across]), "cone"
             owner.append((kind, c, len(directions)))
-            rows += [self._wrench_of(c, direction) for direction in directions]
+            rows += directions
         articulation = self.model.articulation
         for table, joints, kind in (
             (articulation.held, articulation.joint_of_row, "held"),
@@ -213,17 +209,8 @@ class _Balance:
                 if kind == "limit" and value[k] > _JOINTS_HELD:
                     continue
                 owner.append(("ray" if kind == "limit" else "free", -1 - joint, 1))
-                rows.append(J[k])
+                rows.append(J[k].reshape(-1, 6))
         return owner, np.array(rows).reshape(-1, len(self.moving), 6).transpose(1, 2, 0)
-
-    def _wrench_of(self, c: int, direction: Array) -> Array:
-        wrench = np.zeros((len(self.moving), 6))
-        for body, sign in zip(self.patch.bodies[c].tolist(), (1.0, -1.0), strict=True):
-            k = self.column[body]
-            if k >= 0:
-                arm = self.patch.point[c] - self.state.position[body]
-                wrench[k] = sign * np.concatenate([direction, np.cross(arm, direction)])
-        return wrench.ravel()
 
     def _solved(self, b: Array) -> tuple[Array, NDArray[np.bool_]]:
         """Unknowns, island by island, and which of them the motion fixes."""
@@ -245,6 +232,8 @@ class _Balance:
         for label in np.unique(island[len(self.moving) :]).tolist():
             own = np.flatnonzero(island[len(self.moving) :] == label)
             bodies = np.flatnonzero(touched[:, own].any(axis=1))
+            if not len(bodies):  # it only acts out of the plane of a planar scene
+                continue
             A = self.A[bodies][:, :, own].reshape(6 * len(bodies), -1)
             cones = [
                 (kind, width, self.mu[who] if kind == "cone" else 0.0)
@@ -257,28 +246,23 @@ class _Balance:
     def contacts(self) -> ContactForces:
         """The forces of contacts."""
         patch, count = self.patch, len(self.patch)
-        normal, friction = np.zeros(count), np.zeros((count, 3))
-        unique, sticks = np.ones(count, dtype=bool), np.ones(count, dtype=bool)
+        force, unique = np.zeros((count, 3)), np.ones(count, dtype=bool)  # in the contacts' frames
         at = 0
-        for _, c, width in self.owner:
+        for kind, c, width in self.owner:
             if c >= 0:
                 own = self.x[at : at + width]
-                normal[c], unique[c] = own[0], self.fixed[at : at + width].all()
-                sticks[c] = not self.slips[c].any()
-                friction[c] = -self.mu[c] * own[0] * self.slips[c]
-                for value, tangent in zip(
-                    own[1:].tolist(), (patch.tangent[c], patch.tangent2[c]), strict=False
-                ):
-                    friction[c] = friction[c] + value * tangent
+                force[c, :width], unique[c] = own, self.fixed[at : at + width].all()
+                if kind == "ray":
+                    force[c, 1:] = -self.mu[c] * own[0] * self.slips[c]
             at += width
         return ContactForces(
             self.time,
             patch.bodies,
             patch.point,
             patch.normal,
-            normal,
-            friction,
-            sticks,
+            force[:, 0],
+            force[:, 1:2] * patch.tangent + force[:, 2:] * patch.tangent2,
+            np.asarray(~self.slips.any(axis=1)),
             unique,
             self.unexplained,
         )
@@ -323,7 +307,7 @@ def _wrenches(
     rows, offsets = log.pieces.taken(number), log.offsets("piece_numbers")
     applied = np.zeros((model.count, 6))
     for function in run.scene.force_functions:
-        applied += np.asarray(function(time, state), dtype=float)
+        applied += given_forces(model, function, state)
     turns = rotation_matrices(packed[:, 3:7])
     for body in np.flatnonzero(model.movable).tolist():
         row, inertia, spin = rows[body], model.inertia[body], packed[body, 10:13]
@@ -366,26 +350,16 @@ def _touching(run: "Trajectory", packed: Array, implicit: NDArray[np.bool_]) -> 
     """All contacts at states (n, 13); of what goes on by implicit steps also what is only near."""
     model = run.model
     pairs = run._collision_pairs()
-    if not len(pairs):
-        return contact_patch(model, [], packed)
     one, other = pairs.T
-    reach = model.size[one] + model.size[other]
     apart = np.linalg.norm(packed[one, :3] - packed[other, :3], axis=1)
-    planes = np.array([model.planes[body] is not None for body in other.tolist()])
     sensors = np.array([body.sensor for body in model.scene.bodies])
-    near = (planes | (apart <= (1.0 + 1e-6) * reach)) & ~sensors[one] & ~sensors[other]
-    patches = [
-        contact_patch(
-            model, [(a, b)], packed, 2.0 * CONTACT_GAP * (1e3 if implicit[a] or implicit[b] else 1.0)
-        )
-        for a, b in pairs[near].tolist()
-    ]
-    patches = [patch for patch in patches if len(patch)]
-    if not patches:
-        return contact_patch(model, [], packed)
-    names = ContactPatch.__dataclass_fields__
-    return ContactPatch(
-        **{name: np.concatenate([getattr(patch, name) for patch in patches]) for name in names}
+    near = (apart <= (1.0 + 1e-6) * reach_of_pairs(model, pairs)) & ~sensors[one] & ~sensors[other]
+    stepped = implicit[one] | implicit[other]
+    return ContactPatch.joined(
+        [
+            contact_patch(model, [(a, b) for a, b in pairs[near & chosen].tolist()], packed, gap)
+            for chosen, gap in ((~stepped, 2.0 * CONTACT_GAP), (stepped, 2e3 * CONTACT_GAP))
+        ]
     )
 
 

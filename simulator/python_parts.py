@@ -231,11 +231,11 @@ def apply_functions(world: World, i: int, j: int) -> int:
     applied = world.table("local_applied", count)
     applied[:] = 0.0
     for function in model.scene.force_functions:
-        applied += _given_forces(model, function, now)[bodies]
+        applied += given_forces(model, function, now)[bodies]
     return 0
 
 
-def _given_forces(model: Model, function: "ForceFunction", state: State) -> Array:
+def given_forces(model: Model, function: "ForceFunction", state: State) -> Array:
     """What a function of the user says; ForceFunctionError where that is not one finite force for every body."""
     name = getattr(function, "__name__", repr(function))
     try:

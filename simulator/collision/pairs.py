@@ -68,6 +68,15 @@ def refuse_unknown_distance(model: Model, pair: Pair) -> None:
         )
 
 
+def reach_of_pairs(model: Model, pairs: NDArray[np.int64]) -> Array:
+    """Distance [m] of the centres of pairs of bodies (k, 2) beyond which they cannot touch; infinite with a
+    half-space."""
+    one, other = pairs.T
+    reach = model.size[one] + model.size[other]
+    reach[[model.planes[body] is not None for body in other]] = np.inf
+    return np.asarray(reach)
+
+
 def pair_size(model: Model, pair: Pair) -> float:
     """Length [m] that the tolerances of a pair scale with."""
     a, b = pair
@@ -235,11 +244,7 @@ def contact_patch(
             )
         )
     if not parts:
-        vectors, pairs_of = np.zeros((0, 3)), np.zeros((0, 2), dtype=np.int64)
-        nothing = np.zeros((0, 2, 3)), np.zeros((0, 2))
-        return ContactPatch(
-            pairs_of, vectors, vectors, vectors, vectors, np.zeros(0), pairs_of, pairs_of, *nothing
-        )
+        return ContactPatch.empty()
     return parts[0] if len(parts) == 1 else ContactPatch.joined(parts)
 
 
@@ -281,28 +286,10 @@ def tangents_of(normal: Array, plane: Array | None = None) -> Array:
     return tangent / np.linalg.norm(tangent, axis=1)[:, None]
 
 
-def contact_jacobian(
-    model: Model, patch: ContactPatch, states: Array, bodies: NDArray[np.int64] | None = None
-) -> tuple[Array, Array, Array, NDArray[np.int64]]:
-    """Contact Jacobian (3 nc, 6 m), inverse mass (6 m, 6 m), velocity (6 m,) and the m movable bodies.
-
-    Rows are (normal, tangent, tangent2) a contact; columns velocity and angular velocity, world frame, a body. The
-    bodies, if not given, are those of the contacts and all that joints move with them; the inverse mass is that of
-    motions which joints allow.
-    """
-    if bodies is None:
-        bodies = moving_bodies(model, patch)
+def contact_rows(patch: ContactPatch, states: Array, bodies: NDArray[np.int64]) -> Array:
+    """Contact Jacobian (3 nc, 6 m) for these bodies, as `contact_jacobian` has it; zero of limits of joints."""
     column = {int(body): 6 * k for k, body in enumerate(bodies)}
     jacobian = np.zeros((3 * len(patch), 6 * len(bodies)))
-    inverse_mass = np.zeros((6 * len(bodies), 6 * len(bodies)))
-    velocity = np.zeros(6 * len(bodies))
-    for body, k in column.items():
-        rotation = kernels.rotation_matrix(states[body, 3:7])
-        inverse_mass[k : k + 3, k : k + 3] = model.inverse_mass[body]
-        inertia = rotation @ model.inverse_inertia[body] @ rotation.T
-        inverse_mass[k + 3 : k + 6, k + 3 : k + 6] = 0.5 * (inertia + inertia.T)
-        velocity[k : k + 3] = states[body, 7:10]
-        velocity[k + 3 : k + 6] = rotation @ states[body, 10:13]
     for c in range(len(patch)):
         if patch.feature[c, 0] == Feature.LIMIT:
             continue
@@ -314,6 +301,30 @@ def contact_jacobian(
                 arm = patch.point[c] - states[body, :3]
                 jacobian[3 * c : 3 * c + 3, k : k + 3] = sign * frame
                 jacobian[3 * c : 3 * c + 3, k + 3 : k + 6] = sign * np.cross(arm, frame)
+    return jacobian
+
+
+def contact_jacobian(
+    model: Model, patch: ContactPatch, states: Array, bodies: NDArray[np.int64] | None = None
+) -> tuple[Array, Array, Array, NDArray[np.int64]]:
+    """Contact Jacobian (3 nc, 6 m), inverse mass (6 m, 6 m), velocity (6 m,) and the m movable bodies.
+
+    Rows are (normal, tangent, tangent2) a contact; columns velocity and angular velocity, world frame, a body. The
+    bodies, if not given, are those of the contacts and all that joints move with them; the inverse mass is that of
+    motions which joints allow.
+    """
+    if bodies is None:
+        bodies = moving_bodies(model, patch)
+    jacobian = contact_rows(patch, states, bodies)
+    inverse_mass = np.zeros((6 * len(bodies), 6 * len(bodies)))
+    velocity = np.zeros(6 * len(bodies))
+    for k, body in zip(range(0, 6 * len(bodies), 6), bodies.tolist(), strict=True):
+        rotation = kernels.rotation_matrix(states[body, 3:7])
+        inverse_mass[k : k + 3, k : k + 3] = model.inverse_mass[body]
+        inertia = rotation @ model.inverse_inertia[body] @ rotation.T
+        inverse_mass[k + 3 : k + 6, k + 3 : k + 6] = 0.5 * (inertia + inertia.T)
+        velocity[k : k + 3] = states[body, 7:10]
+        velocity[k + 3 : k + 6] = rotation @ states[body, 10:13]
     articulation = model.articulation
     if not articulation.is_empty:
         limits = np.flatnonzero(patch.feature[:, 0] == Feature.LIMIT)

@@ -184,8 +184,10 @@ class LastingImpulse:
         self._bodies: list[int] = []
         self._normals: list[Array] = []
         left_out = []
-        for body in _held(trajectory):
-            normal = _only_normal(trajectory, body)
+        held = _held(trajectory)
+        at_start, moved = _touched_at_start(trajectory, held), STATE_SET in _notes(trajectory)
+        for body in held:
+            normal = _only_normal(trajectory, body, at_start[body], moved)
             if normal is None:
                 left_out.append(str(trajectory.scene.bodies[body].name))
             elif normal.any():
@@ -230,19 +232,18 @@ def _held(trajectory: "Trajectory") -> list[int]:
     return [body for body in np.unique(pieces.column("body")[held]).tolist() if movable[body]]
 
 
-def _only_normal(trajectory: "Trajectory", body: int) -> Array | None:
-    """The one normal of all that a body touches, zero where it touches nothing; None where its forces do not follow
-    from its momentum."""
+def _only_normal(trajectory: "Trajectory", body: int, at_start: set[int], moved: bool) -> Array | None:
+    """The one normal of all that a body touches, `at_start` or later, zero where it touches nothing; None where its
+    forces do not follow from its momentum, as where a user has `moved` bodies."""
     model, scene = trajectory.model, trajectory.scene
     contacts = trajectory.log.event_contacts
     first, second = contacts.column("first"), contacts.column("second")
     own = (first == body) | (second == body)
-    touched = set(np.where(first == body, second, first)[own].tolist()) | _touched_at_start(trajectory, body)
+    touched = set(np.where(first == body, second, first)[own].tolist()) | at_start
     if not touched:
         return np.zeros(3)
     jointed = any(body in (joint.body, joint.base) for joint in scene.joints)
     pushed = bool(trajectory.force_functions) or bool(model.drag[body].any())
-    moved = any(event == STATE_SET for event in _notes(trajectory))
     planes = [model.planes[other] if other >= 0 else None for other in touched]
     if jointed or pushed or moved or any(plane is None for plane in planes):
         return None
@@ -250,17 +251,18 @@ def _only_normal(trajectory: "Trajectory", body: int) -> Array | None:
     return normals[0] if (normals == normals[0]).all() else None
 
 
-def _touched_at_start(trajectory: "Trajectory", body: int) -> set[int]:
-    """What a body touches when the run begins, of which no event tells."""
+def _touched_at_start(trajectory: "Trajectory", bodies: list[int]) -> dict[int, set[int]]:
+    """What each of these bodies touches when the run begins, of which no event tells."""
     model = trajectory.model
     states = trajectory._packed(np.array([trajectory.start_time]), "right")[0]
-    found = set()
+    found: dict[int, set[int]] = {body: set() for body in bodies}
     for pair in collision_pairs(model):
-        if body in pair:
-            other = pair[0] if pair[1] == body else pair[1]
-            near = 10.0 * OVERLAP * pair_size(model, pair)
-            if pair_gap(model, pair, states)[1] <= near:
-                found.add(int(other))
+        if not (pair[0] in found or pair[1] in found):
+            continue
+        if pair_gap(model, pair, states)[1] <= 10.0 * OVERLAP * pair_size(model, pair):
+            for body, other in (pair, pair[::-1]):
+                if body in found:
+                    found[body].add(int(other))
     return found
 
 

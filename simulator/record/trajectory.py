@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...bodies import Scene
 from ...bodies.forces import function_name
-from ..collision.pairs import collision_pairs, overlap
+from ..collision.pairs import collision_pairs, overlap, reach_of_pairs
 from ..engine.tables_kernels import IMPLICIT, SERIES, STILL
 from ..event import Event
 from ..integrator import Integrator
@@ -411,9 +411,7 @@ class Trajectory:
 
     def _deepest_overlap(self, times: Array, pairs: NDArray[np.int64]) -> float:
         one, other = pairs.T
-        reach = self.model.size[one] + self.model.size[other]
-        reach[[self.model.planes[body] is not None for body in other]] = np.inf
-        deepest = 0.0
+        reach, deepest = reach_of_pairs(self.model, pairs), 0.0
         for first in range(0, len(times), _ROWS_AT_ONCE):
             state = self.sample(times[first : first + _ROWS_AT_ONCE])
             for position, orientation in zip(state.position, state.orientation, strict=True):

@@ -22,17 +22,9 @@ QUICK = [
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    """An empty current folder, no display, and no pictures, which have tests of their own."""
-
-    def no_picture(*_, **__):
-        raise DisplayError("OpenGL is not there.")
-
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("DISPLAY", raising=False)
-    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
-    monkeypatch.setattr("carom.viewer.render_strip", no_picture)
-    return tmp_path
+def folder(empty_folder):
+    """All here are commands."""
+    return empty_folder
 
 
 def refused(capsys, *arguments: str) -> str:

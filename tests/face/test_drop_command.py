@@ -13,21 +13,12 @@ from rich.console import Console
 from carom import AnitescuPotra, Box, ConvexMesh, Mesh, RunStatus, Trajectory, command_line, progress
 from carom.command_line import main
 from carom.demos import drop_scene, load_dropped_mesh
-from carom.viewer import DisplayError
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    """An empty current folder, no display, and no pictures, which have tests of their own."""
-
-    def no_picture(*_, **__):
-        raise DisplayError("OpenGL is not there.")
-
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("DISPLAY", raising=False)
-    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
-    monkeypatch.setattr("carom.viewer.render_strip", no_picture)
-    return tmp_path
+def folder(empty_folder):
+    """All here are commands."""
+    return empty_folder
 
 
 def table(text):

@@ -6,7 +6,6 @@ import pytest
 
 import carom
 from carom.command_line import main
-from carom.viewer import DisplayError
 
 LAW = ("--law", "stronge-coulomb")
 
@@ -24,19 +23,11 @@ def scene(height=0.5, restitution=0.5):
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
-    """A current folder with a scene file, no display, and no pictures, which have tests of their own."""
-
-    def no_picture(*_, **__):
-        raise DisplayError("OpenGL is not there.")
-
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("DISPLAY", raising=False)
-    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+def folder(empty_folder, monkeypatch):
+    """A current folder with a scene file."""
     monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setattr("carom.viewer.render_strip", no_picture)
     scene().save("slide.json")
-    return tmp_path
+    return empty_folder
 
 
 def refused(capsys, *words):

@@ -156,6 +156,24 @@ def test_the_joint_of_a_pendulum():
     assert forces.names == (scene.joints[0].name,)
 
 
+@pytest.mark.parametrize("planar", [False, True])
+def test_a_hinge_and_a_post_share_the_weight_of_a_rod(planar):
+    scene = Scene()
+    scene.add(Body(Sphere(0.1), fixed=True, position=(0.3, 0, -0.15), material=Material(friction=0.0)))
+    rod = Body(Box((1.0, 0.1, 0.1)), mass=2.0, position=(0, 0, 0), material=Material(friction=0.0))
+    scene.add(rod)
+    scene.add_joint(RevoluteJoint(rod, axis=(0, 1, 0), anchor=(-0.5, 0, 0)))
+    if planar:
+        scene.planar((0, 1, 0))
+    run = Simulator(scene, law=LAW).run(0.2)
+    contacts, joints = run.contact_forces(0.1), run.joint_forces(0.1)
+    carried = 2.0 * G * 0.5 / 0.8  # moments about the hinge
+    assert contacts.normal_force == pytest.approx([carried], rel=1e-9)
+    assert contacts.unique.all()
+    assert joints.force[0] == pytest.approx((0, 0, 2.0 * G - carried), abs=1e-9)
+    assert contacts.unexplained < 1e-9
+
+
 def test_a_drive_and_a_spring_are_torques_of_their_joint():
     scene, rod = pendulum()
     scene = Scene()
