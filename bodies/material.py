@@ -56,6 +56,9 @@ class Material:
     friction : of Coulomb's law in lasting contact, and of the steps that end infinitely many bounces; at least 0
     restitution : of impacts: a number from 0 to 1, or how it falls with speed, a `SpeedRestitution`
     impact_friction : of Coulomb's law in impacts, at least 0; None: as `friction`
+    rolling_friction : [m], at least 0: in lasting contact with the normal force N, rolling is resisted by a torque
+        of at most this times N in the plane of contact, against the relative angular velocity there
+    spinning_friction : [m], at least 0: the same about the normal
 
     ValueError, TypeError: a value outside these ranges
     """
@@ -63,9 +66,13 @@ class Material:
     friction: float = 0.5
     restitution: float | SpeedRestitution = 0.0
     impact_friction: float | None = None
+    rolling_friction: float = 0.0
+    spinning_friction: float = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "friction", checks.number("friction", self.friction, minimum=0.0))
+        for name in ("rolling_friction", "spinning_friction"):
+            object.__setattr__(self, name, checks.number(name, getattr(self, name), minimum=0.0))
         if not isinstance(self.restitution, SpeedRestitution):
             object.__setattr__(self, "restitution", _share("restitution", self.restitution))
         if self.impact_friction is not None:
@@ -85,7 +92,8 @@ class Material:
 
 
 def combine(first: Material, second: Material) -> Material:
-    """The material of a pair: geometric means; equal values are kept exactly.
+    """The material of a pair: geometric means; equal values are kept exactly. Of rolling and spinning friction the
+    larger: one soft surface is enough to resist.
 
     Restitution that falls with speed falls for the pair with the geometric mean of speeds and masses and the
     arithmetic mean of exponents, which is 0 for a number; so where speeds and masses are equal, restitution is the
@@ -99,6 +107,8 @@ def combine(first: Material, second: Material) -> Material:
         impact_friction=None
         if same
         else _geometric_mean(first.friction_of_impacts, second.friction_of_impacts),
+        rolling_friction=max(first.rolling_friction, second.rolling_friction),
+        spinning_friction=max(first.spinning_friction, second.spinning_friction),
     )
 
 

@@ -24,6 +24,8 @@ class EventKind(StrEnum):
     SLIP = "slip"
     USER = "user"
     SENSOR = "sensor"
+    ROLL = "roll"  # rolling or spinning begins that rolling or spinning friction held
+    HALT = "halt"  # it has come to its end
 
 
 class Feature(IntEnum):

@@ -266,3 +266,12 @@ cone."""
 FORCE_RANK = 1e-9
 """[of the largest singular value] Forces found from motion are not unique where they change motion by less.
 Smaller: rounding decides between feet of a table. Larger: forces far from bodies' centres count as undecided."""
+
+ON_LINE = 1e-3
+"""[of the way between two contacts; for that way, of the size of their bodies] A third contact no farther from the
+line through them is on it, so that bodies roll about it. Larger: narrow faces roll. Smaller: edges are faces by
+rounding."""
+
+SAME_PLANE = 1.0 - 1e-6
+"""[cosine] Contacts of two bodies whose normals are this near have one plane. Larger: none have, by rounding.
+Smaller: a body in a groove rolls as on a face."""

@@ -250,9 +250,10 @@ def _surface(material: Material) -> tuple[float, ...]:
     """A row of the table of materials."""
     falls = material.restitution
     told = (material.friction, material.friction_of_impacts, material.slow_restitution)
-    if not isinstance(falls, SpeedRestitution):
-        return (*told, 0.0, 0.0, 0.0)
-    return (*told, falls.exponent, falls.speed**-2.0, 0.0 if falls.mass is None else 1.0 / falls.mass)
+    fall = 0.0, 0.0, 0.0
+    if isinstance(falls, SpeedRestitution):
+        fall = falls.exponent, falls.speed**-2.0, 0.0 if falls.mass is None else 1.0 / falls.mass
+    return (*told, *fall, material.rolling_friction, material.spinning_friction)
 
 
 def _fill_joints(model: Model, tables: dict[str, NDArray[Any]], header: NDArray[Any]) -> None:

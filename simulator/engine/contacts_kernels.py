@@ -53,8 +53,10 @@ def new_contact(world):
     for side in range(2):
         c.radius[side] = c.direction[side] = 0.0
         c.side[side] = -1
+        c.turn_mode[side], c.turn_slow[side] = OPEN, 0
+        c.turn_direction[side, 0] = c.turn_direction[side, 1] = 0.0
         for i in range(3):
-            c.along[side, i] = 0.0
+            c.along[side, i] = c.turn_force[side, i] = 0.0
     return row
 
 
@@ -232,6 +234,7 @@ def carry_over(world, pair, before):
                     c.level = o.level
                 for i in range(3):
                     c.force[i] = o.force[i]
+                    c.turn_force[0, i], c.turn_force[1, i] = o.turn_force[0, i], o.turn_force[1, i]
                 break
             old = o.next
         row = c.next

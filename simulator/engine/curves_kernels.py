@@ -72,6 +72,7 @@ def fill_row(
     sx, sy, sz = cross(ox, oy, oz, ax, ay, az)
     hx, hy, hz = cross(wx, wy, wz, hx + sx, hy + sy, hz + sz)
     dx, dy, dz = cross(ox, oy, oz, vx, vy, vz)
+    row[22], row[23], row[24] = ex, ey, ez
     ex, ey, ez = cross(fx, fy, fz, ex, ey, ez)
     hx, hy, hz = hx - dx + ex, hy - dy + ey, hz - dz + ez
     row[15] = dot(nx, ny, nz, fx, fy, fz)
@@ -81,6 +82,7 @@ def fill_row(
     row[19] = dot(tx, ty, tz, hx, hy, hz)
     row[20] = dot(qx, qy, qz, hx, hy, hz)
     row[21] = gap
+    row[25], row[26], row[27] = wx, wy, wz
 
 
 @kernel()
@@ -89,8 +91,9 @@ def touch_curves(kind, g, RP, p, RF, f, row):
 
     From 0: frame (9: normal, tangent, tangent2, world axes); from 9 and 12: arms (3 each) from the centres of P
     and F to the place of contact; 15: velocity (3) of P against F, in the frame; 18: its rate (3) without
-    accelerations; 21: gap. The frame moves along both surfaces with the place of contact; the tangent is what F
-    carries, projected onto the plane of contact.
+    accelerations; 21: gap; 22 and 25: how the frame turns, and how P does against F (3 each). The frame moves
+    along both surfaces with the place of contact; the tangent is what F carries, projected onto the plane of
+    contact.
     """
     bx, by, bz = p[0] - f[0], p[1] - f[1], p[2] - f[2]
     vx, vy, vz = p[7] - f[7], p[8] - f[8], p[9] - f[9]

@@ -23,7 +23,7 @@ def new_island(world):
     e = islands(world)[row]
     e.body = e.contact = -1
     e.bodies = e.contacts = 0
-    e.cause = -1
+    e.cause = e.cause_turns = -1
     return row
 
 

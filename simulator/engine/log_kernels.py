@@ -27,7 +27,7 @@ from .tables_kernels import (
 _PIECES, _PIECE_NUMBERS = NUMBER["pieces"], NUMBER["piece_numbers"]
 _WORKS, _JUMPS = NUMBER["works"], NUMBER["jumps"]
 _EVENTS, _EVENT_CONTACTS, _STAGE_LOG = NUMBER["events"], NUMBER["event_contacts"], NUMBER["stage_log"]
-IMPACT, LIFT_OFF, STICK, SLIP, USER, SENSOR = 0, 1, 2, 3, 4, 5  # as the kinds of event.EventKind
+IMPACT, LIFT_OFF, STICK, SLIP, USER, SENSOR, ROLL, HALT = range(8)  # as the kinds of event.EventKind
 IN_IMPACT, IN_CONTACT, ACCUMULATES, SHOCK = 1, 2, 3, 4
 """Notes of impacts, of which the first two say what a law is asked about: bodies meet; no contact forces keep
 bodies apart, though nothing approaches; with this one infinitely many end. The last, of slip that ends: no contact

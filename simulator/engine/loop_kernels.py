@@ -8,7 +8,7 @@ again.
 import numpy as np
 
 from ...compiled import call, kernel
-from ..kernels import wholes
+from ..kernels import cross, dot, wholes
 from ..movers.ends_kernels import (
     CALM,
     CAN_OPEN,
@@ -47,10 +47,12 @@ from .kinds_kernels import slow_speed
 from .law_kernels import NEEDS_PYTHON
 from .log_kernels import (
     ACCUMULATES,
+    HALT,
     IMPACT,
     IN_CONTACT,
     IN_IMPACT,
     LIFT_OFF,
+    ROLL,
     SHOCK,
     SLIP,
     STICK,
@@ -405,7 +407,7 @@ def change_modes(world, island, ends, lasted):
         micro = min(2.0 * micro, w.longest_micro_step)
     else:
         micro = max(0.25 * micro, MICRO_STEP * w.duration)
-    since, step, cause = e.start, e.step, e.cause
+    since, step, cause, way = e.start, e.step, e.cause, e.cause_turns
     short = e.short if ends == CALM else counted_short(world, e.short, w.time - e.start)
     implicit, implicit_step = e.implicit, e.implicit_step
     body = e.body
@@ -424,7 +426,7 @@ def change_modes(world, island, ends, lasted):
             w.found_count += 1
             row = contacts(world)[row].fellow
     place_found(world)
-    turns = ends == STOPS and not has_stopped(world, cause)
+    turns = ends == STOPS and not has_stopped(world, cause, way)
     if turns:  # slip so slow that its direction is not its own: as long as that lasts, longer steps find it
         micro = min(max(micro, 0.5 * (w.time - since)), w.longest_micro_step)
     for k in range(w.members_count):
@@ -436,34 +438,46 @@ def change_modes(world, island, ends, lasted):
         opens = 1 if call(w.hold, world, CAN_OPEN, cause) else 2
         contacts(world)[cause].opens = opens
     if lasted and (opens == 1 or ends == SLIPS or (ends == STOPS and not turns)):
-        log_event(world, LIFT_OFF if ends == OPENS else (SLIP if ends == SLIPS else STICK), 0)
+        kind = SLIP if ends == SLIPS else STICK
+        if way >= 0:
+            kind = ROLL if ends == SLIPS else HALT
+        log_event(world, LIFT_OFF if ends == OPENS else kind, 0)
     w.slipped = 1 if ends == SLIPS else 0
     happened = w.happened
     why = resolve(world)
-    if lasted and turns and why == REACHED and w.happened == happened and holds_still(world, cause):
-        log_event(world, STICK, 0)
+    if lasted and turns and why == REACHED and w.happened == happened and holds_still(world, cause, way):
+        log_event(world, STICK if way < 0 else HALT, 0)
     return why
 
 
 @kernel()
-def holds_still(world, row):
-    """Whether a contact sticks, or its bodies rest, in the motion that has just begun."""
+def holds_still(world, row, way):
+    """Whether a contact sticks (way: -1), or does not roll (0) or spin (1), or its bodies rest, in the motion that
+    has just begun."""
     c = contacts(world)[row]
     for body in (c.first, c.second):
         if bodies(world)[body].movable and motions(world)[body].kind == STILL:
             return True
-    return c.mode == STICKING
+    return (c.mode if way < 0 else c.turn_mode[way]) == STICKING
 
 
 @kernel()
-def has_stopped(world, row):
-    """Whether the slip of a contact has come to its end, and has not only left the direction that it had."""
+def has_stopped(world, row, way):
+    """Whether the slip of a contact (way: -1), its rolling (0) or spinning (1) has come to its end, and has not
+    only left the direction that it had."""
     w, c, C = header(world), contacts(world)[row], local_contacts(world)
     for k in range(w.nc):
-        if C[k] == row:
-            u = local_placed(world)[k]
-            return u[16] * u[16] + u[17] * u[17] <= (STOPPED_SLIP * w.speed) ** 2
-    return c.mode != SLIDING
+        if C[k] != row:
+            continue
+        u = local_placed(world)[k]
+        slip = u[16] * u[16] + u[17] * u[17]
+        if way >= 0:
+            about = dot(u[0], u[1], u[2], u[25], u[26], u[27])
+            x, y, z = cross(u[0], u[1], u[2], u[25], u[26], u[27])
+            lever = size_of(world, c.first, c.second)
+            slip = lever * lever * (about * about if way == 1 else x * x + y * y + z * z)
+        return slip <= (STOPPED_SLIP * w.speed) ** 2
+    return (c.mode if way < 0 else c.turn_mode[way]) != SLIDING
 
 
 @kernel()
@@ -510,6 +524,7 @@ def settle(world):
         c = table[found(world)[k]]
         stays = k < touching and (placed[k, 15] <= slowest_apart(world, c) or c.closing != 0)
         c.mode = HELD if stays else OPEN
+        c.turn_mode[0] = c.turn_mode[1] = OPEN
         if not stays and comes_back(world, c, placed[k, 15], placed[k, 21]):
             c.mode = NEAR
         if c.mode != OPEN:

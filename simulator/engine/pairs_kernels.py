@@ -89,7 +89,8 @@ def collide(world, i, j):
 
 @kernel()
 def surface_of(world, i, j, c):
-    """Let a contact of two bodies have their surfaces' friction, that of impacts, restitution, and how it falls."""
+    """Let a contact of two bodies have their surfaces' friction, that of impacts, restitution, how it falls, and
+    what resists rolling and spinning."""
     w = header(world)
     table, row, at = materials(world), -1, 0
     if w.pair_materials_count > 0:
@@ -101,6 +102,7 @@ def surface_of(world, i, j, c):
     c.friction, c.impact_friction, c.restitution = table[row, at], table[row, at + 1], table[row, at + 2]
     for e in range(3):
         c.fall[e] = table[row, at + 3 + e]
+    c.resists[0], c.resists[1] = table[row, at + 6], table[row, at + 7]
     c.felt = c.restitution
 
 

@@ -150,6 +150,7 @@ CONTACT = np.dtype(
         ("radius", FLOAT, SIDES),
         ("friction", FLOAT),
         ("impact_friction", FLOAT),
+        ("resists", FLOAT, SIDES),  # [m], rolling and spinning
         ("restitution", FLOAT),  # of slow impacts
         ("fall", FLOAT, VECTOR),  # of restitution: exponent, 1 / speed^2, 1 / mass; see `SpeedRestitution`
         ("felt", FLOAT),  # restitution in the impact that is being resolved
@@ -170,6 +171,10 @@ CONTACT = np.dtype(
         ("side", WHOLE, SIDES),  # the bodies P and F of its curves
         ("direction", FLOAT, SIDES),  # of slip, in the plane of contact
         ("force", FLOAT, VECTOR),  # [N], world axes, on the first body
+        ("turn_mode", WHOLE, SIDES),  # of rolling and of spinning, see turns_kernels
+        ("turn_slow", WHOLE, SIDES),
+        ("turn_direction", FLOAT, (2, 2)),
+        ("turn_force", FLOAT, (2, 3)),
         ("geometry", FLOAT, (GEOMETRY,)),
     ]
 )
@@ -194,6 +199,7 @@ ISLAND = np.dtype(
         ("next", WHOLE),  # in the free list
         ("ends", WHOLE),  # what the end of its piece means
         ("cause", WHOLE),  # contact that ends its mode
+        ("cause_turns", WHOLE),  # whether by its slip (-1), by its rolling (0) or by its spinning (1)
         ("start", FLOAT),  # of its piece
         ("end", FLOAT),
         ("since", FLOAT),  # it has been in its modes
@@ -295,7 +301,7 @@ WORK = np.dtype([("origin", FLOAT), ("start", FLOAT), ("end", FLOAT), ("work", F
 JUMP = np.dtype([("time", FLOAT), ("energy", FLOAT)])
 """Energy [J] that bodies gained at once, where bounces ended or what had drifted was taken back."""
 
-ROW = 22  # frame 9, arms of first and second 6, velocity 3, rate 3, gap
+ROW = 28  # frame 9, arms of first and second 6, velocity 3, rate 3, gap, turning of the frame 3 and of the bodies 3
 STAGE = 7  # largest width of a stage of a resolution, whose numbers are as each law means them
 
 TABLES: dict[str, tuple[Any, tuple[int, ...]]] = {
@@ -309,8 +315,8 @@ TABLES: dict[str, tuple[Any, tuple[int, ...]]] = {
     "edge_faces": (WHOLE, (2,)),
     "face_starts": (WHOLE, ()),
     "face_corners": (WHOLE, ()),
-    "materials": (FLOAT, (6,)),  # as `surface_of`; row: material of one, times their number, plus of other
-    "pair_materials": (FLOAT, (8,)),  # lower and higher body, then the same; sorted
+    "materials": (FLOAT, (8,)),  # as `surface_of`; row: material of one, times their number, plus of other
+    "pair_materials": (FLOAT, (10,)),  # lower and higher body, then the same; sorted
     "disabled": (WHOLE, (2,)),  # lower and higher body; sorted
     "planes": (WHOLE, ()),  # the bodies that are half-spaces
     "group_members": (WHOLE, ()),
@@ -360,7 +366,7 @@ TABLES: dict[str, tuple[Any, tuple[int, ...]]] = {
     "local_place": (WHOLE, ()),
     "local_diagonal": (FLOAT, (6, 6)),
     "local_off": (FLOAT, (6, 6)),
-    # its contacts,
+    # its contacts, and behind them what resists turning at these (turns_kernels),
     "local_contacts": (WHOLE, ()),
     "local_kind": (WHOLE, ()),
     "local_curves": (WHOLE, SIDES),  # the bodies P and F, -1: what does not move
@@ -379,6 +385,13 @@ TABLES: dict[str, tuple[Any, tuple[int, ...]]] = {
     "local_slider": (WHOLE, ()),
     "local_sliding": (FLOAT, SIDES),
     "local_stiffness": (FLOAT, ()),
+    "local_parent": (WHOLE, ()),  # the contact at which it resists turning, -1 of contacts themselves
+    "local_way": (WHOLE, ()),  # then whether rolling or spinning,
+    "local_along": (
+        WHOLE,
+        (),
+    ),  # the contact towards which it rolls about a line, or how else (turns_kernels),
+    "local_lever": (FLOAT, ()),  # and at which lever [m] it is a force
     # and rows of joints
     "local_rows": (WHOLE, ()),
     "joint_ends": (WHOLE, SIDES),
@@ -438,6 +451,7 @@ HEADER = np.dtype(
         # of the island that is open
         ("m", WHOLE),  # bodies
         ("nc", WHOLE),  # contacts
+        ("nr", WHOLE),  # contacts and what resists turning at them
         ("nj", WHOLE),  # rows of joints
         ("ng", WHOLE),  # bodies that always move together, of which some are among these
         ("way", FLOAT),  # of the joint that is nearest to a limit, of its size
@@ -539,6 +553,8 @@ local_slow, local_direction, local_placed = map(_opener, ("local_slow", "local_d
 local_force, local_ends, local_jacobian = map(_opener, ("local_force", "local_ends", "local_jacobian"))
 local_rate, local_friction, local_slider = map(_opener, ("local_rate", "local_friction", "local_slider"))
 local_slip = _opener("local_slip")
+local_parent, local_way, local_lever = map(_opener, ("local_parent", "local_way", "local_lever"))
+local_along = _opener("local_along")
 local_sliding, joint_force, joint_speed = map(_opener, ("local_sliding", "joint_force", "joint_speed"))
 joint_value, joint_rate, joint_ends = map(_opener, ("joint_value", "joint_rate", "joint_ends"))
 joint_jacobian = _opener("joint_jacobian")

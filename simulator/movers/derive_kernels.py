@@ -43,21 +43,21 @@ def derive(world, state, time, D, power, fresh):
         local_slow(world),
         local_direction(world),
     )
-    for c in range(w.nc):
+    for c in range(w.nr):
         if mode[c] == SLIDING and slow[c] == 0:
             x, y = placed[c, 16], placed[c, 17]
             speed = np.sqrt(x * x + y * y)
             if speed > 0.0:
                 direction[c, 0], direction[c, 1] = x / speed, y / speed
     left = solve_mode(
-        s, mode, direction, local_force(world)[: w.nc], joint_force(world)[: w.nj],
+        s, mode, direction, local_force(world)[: w.nr], joint_force(world)[: w.nj],
         local_acceleration(world)[: w.m],
         fresh or w.m == 1, MODE_ACCURACY * w.pull,
     )  # fmt: skip
     fill_derivative(world, state, D)
     force = local_force(world)
     w.power[FRICTION] = 0.0
-    for c in range(w.nc):
+    for c in range(w.nr):
         if mode[c] == SLIDING:
             w.power[FRICTION] += force[c, 1] * placed[c, 16] + force[c, 2] * placed[c, 17]
     for n in range(CHANNELS):

@@ -7,7 +7,8 @@ Wanted are accelerations a of m bodies and forces p of the contacts such that, w
 
 The same problem is that of a contact mode (u: accelerations), and of an implicit step (b holds velocities over the
 step, so that u is the velocity after it over the step). A contact that already slides so fast that nothing stops it
-within the step is a *slider*: its friction has a known direction d, p_t = -mu p_n d.
+within the step is a *slider*: its friction has a known direction d, p_t = -mu p_n d. What resists turning at a
+contact (turns_kernels) is a row of its own without a normal motion, |p_t| <= mu p_n with p_n of its parent.
 
 Method. The cone conditions say p = projection of z onto the cone, z = q - r (u + mu |u_t| n), for q = p and any r >
 0 (De Saxce's form, in which the rule of Coulomb is a complementarity of a cone and its dual). For a given q they
@@ -48,6 +49,7 @@ class Problem(NamedTuple):
     free (m, 6): accelerations without contacts and joints
     ends (nc, 2): the bodies of a contact, -1: fixed; jacobian (nc, 2, 3, 6); rate (nc, 3): b; friction (nc,);
     slider (nc,): whether it is one, direction (nc, 2): then of its slip; stiffness (nc,): 1 / mean mobility
+    parent (nc,): of what resists turning the contact, which comes before it; -1 of contacts
     joint_ends (nj, 2), joint_jacobian (nj, 2, 6), joint_rate (nj,), joint_stiffness (nj,)
     order, degree, later, place: see `elimination`; diagonal (m, 6, 6), off (blocks, 6, 6): factors
     """
@@ -62,6 +64,7 @@ class Problem(NamedTuple):
     slider: Wholes
     direction: Floats
     stiffness: Floats
+    parent: Wholes
     joint_ends: Wholes
     joint_jacobian: Floats
     joint_rate: Floats
@@ -197,15 +200,33 @@ def project(n, x, y, mu, out):
 
 
 @kernel()
+def project_turn(n, x, y, mu, out):
+    """Fill out (3,) with the projection of (x, y) onto the disk of radius mu n, behind n; where it was."""
+    length, most = np.sqrt(x * x + y * y), mu * n
+    out[0] = n
+    if length <= most:
+        out[1], out[2] = x, y
+        return STICKS if n > 0.0 else APART
+    share = most / length
+    out[1], out[2] = share * x, share * y
+    return SLIPS if n > 0.0 else APART
+
+
+@kernel()
 def respond(s, r, q, u, slip, lag, whole, p, where):
     """Fill p (nc, 3) with the projections for forces q (nc, 3) at rates u, and where (nc,) they fell.
 
-    slip (nc,): mu |u_t|, and lag (nc,): normal forces of sliders, of the round before; taken unless `whole`.
+    slip (nc,): mu |u_t|, and lag (nc,): normal forces of sliders and parents, of the round before; taken unless
+    `whole`.
     """
     for c in range(s.ends.shape[0]):
-        mu, stiff = s.friction[c], r * s.stiffness[c]
+        mu, stiff, parent = s.friction[c], r * s.stiffness[c], s.parent[c]
+        if parent >= 0 and not s.slider[c]:
+            normal = p[parent, 0] if whole else lag[c]
+            where[c] = project_turn(normal, q[c, 1] - stiff * u[c, 1], q[c, 2] - stiff * u[c, 2], mu, p[c])
+            continue
         if s.slider[c]:
-            normal = max(0.0, q[c, 0] - stiff * u[c, 0])
+            normal = p[parent, 0] if parent >= 0 else max(0.0, q[c, 0] - stiff * u[c, 0])
             drag = mu * (normal if whole else lag[c])
             p[c, 0], p[c, 1], p[c, 2] = normal, -drag * s.direction[c, 0], -drag * s.direction[c, 1]
             where[c] = SLIPS if normal > 0.0 else APART
@@ -265,6 +286,17 @@ def add_contact(s, c, D):
 
 
 @kernel()
+def add_across(s, c, other, D):
+    """Add what couples the force of contact c to the rates of another of the same bodies, by D (3, 3)."""
+    for side in range(2):
+        i = s.ends[c, side]
+        for end in range(2):
+            j = s.ends[other, end]
+            if i >= 0 and j >= 0:
+                add_block(s, i, j, s.jacobian[c, side], s.jacobian[other, end], D)
+
+
+@kernel()
 def clear_blocks(s):
     """Let the matrix be M."""
     for k in range(s.mass.shape[0]):
@@ -298,38 +330,70 @@ def newton_matrix(s, r, q, u, p, where, whole):
     """Factorise the derivative of `residual_forces` by a."""
     clear_blocks(s)
     add_joints(s, STIFF)
-    D = matrix3x3()
+    D, E = matrix3x3(), matrix3x3()
     for c in range(s.ends.shape[0]):
         if where[c] == APART:
             continue
-        stiff, mu = r * s.stiffness[c], s.friction[c]
-        for i in range(3):
-            for j in range(3):
-                D[i, j] = stiff if i == j else 0.0
-        if s.slider[c]:
-            D[1, 1] = D[2, 2] = 0.0
-            if whole:
-                D[1, 0], D[2, 0] = -mu * stiff * s.direction[c, 0], -mu * stiff * s.direction[c, 1]
-        elif where[c] == SLIPS:
-            x, y = q[c, 1] - stiff * u[c, 1], q[c, 2] - stiff * u[c, 2]
-            length = np.sqrt(x * x + y * y)
-            x, y = x / length, y / length
-            share, turn = stiff / (1.0 + mu * mu), stiff * mu * p[c, 0] / length
-            D[0, 0] = share
-            D[0, 1] = D[1, 0] = share * mu * x
-            D[0, 2] = D[2, 0] = share * mu * y
-            D[1, 1] = share * mu * mu * x * x + turn * (1.0 - x * x)
-            D[2, 2] = share * mu * mu * y * y + turn * (1.0 - y * y)
-            D[1, 2] = D[2, 1] = (share * mu * mu - turn) * x * y
-        if whole and not s.slider[c]:
-            speed = np.sqrt(u[c, 1] ** 2 + u[c, 2] ** 2)
-            if speed > 0.0:
-                x, y = mu * u[c, 1] / speed, mu * u[c, 2] / speed
-                for i in range(3):
-                    D[i, 1] += D[i, 0] * x
-                    D[i, 2] += D[i, 0] * y
+        parent = s.parent[c]
+        if parent < 0:
+            contact_derivative(s, c, r, q, u, p, where, whole, D)
+            add_contact(s, c, D)
+            continue
+        turn_derivative(s, c, r, q, u, p, where, D)
         add_contact(s, c, D)
+        if whole and where[c] == SLIPS and where[parent] != APART:
+            contact_derivative(s, parent, r, q, u, p, where, whole, E)
+            share = 1.0 / p[c, 0] if p[c, 0] > 0.0 else 0.0
+            for j in range(3):
+                D[0, j], D[1, j], D[2, j] = 0.0, share * p[c, 1] * E[0, j], share * p[c, 2] * E[0, j]
+            add_across(s, c, parent, D)
     factorise(s.mass.shape[0], s.order, s.degree, s.later, s.place, s.diagonal, s.off)
+
+
+@kernel()
+def contact_derivative(s, c, r, q, u, p, where, whole, D):
+    """Fill D (3, 3) with minus the derivative of the force of a contact by its rates."""
+    stiff, mu = r * s.stiffness[c], s.friction[c]
+    for i in range(3):
+        for j in range(3):
+            D[i, j] = stiff if i == j else 0.0
+    if s.slider[c]:
+        D[1, 1] = D[2, 2] = 0.0
+        if whole:
+            D[1, 0], D[2, 0] = -mu * stiff * s.direction[c, 0], -mu * stiff * s.direction[c, 1]
+    elif where[c] == SLIPS:
+        x, y = q[c, 1] - stiff * u[c, 1], q[c, 2] - stiff * u[c, 2]
+        length = np.sqrt(x * x + y * y)
+        x, y = x / length, y / length
+        share, turn = stiff / (1.0 + mu * mu), stiff * mu * p[c, 0] / length
+        D[0, 0] = share
+        D[0, 1] = D[1, 0] = share * mu * x
+        D[0, 2] = D[2, 0] = share * mu * y
+        D[1, 1] = share * mu * mu * x * x + turn * (1.0 - x * x)
+        D[2, 2] = share * mu * mu * y * y + turn * (1.0 - y * y)
+        D[1, 2] = D[2, 1] = (share * mu * mu - turn) * x * y
+    if whole and not s.slider[c]:
+        speed = np.sqrt(u[c, 1] ** 2 + u[c, 2] ** 2)
+        if speed > 0.0:
+            x, y = mu * u[c, 1] / speed, mu * u[c, 2] / speed
+            for i in range(3):
+                D[i, 1] += D[i, 0] * x
+                D[i, 2] += D[i, 0] * y
+
+
+@kernel()
+def turn_derivative(s, c, r, q, u, p, where, D):
+    """Fill D (3, 3) with minus the derivative of what resists turning by its own rates."""
+    stiff = r * s.stiffness[c]
+    for i in range(3):
+        for j in range(3):
+            D[i, j] = stiff if i == j and i > 0 and not s.slider[c] else 0.0
+    if where[c] == SLIPS and not s.slider[c]:
+        x, y = q[c, 1] - stiff * u[c, 1], q[c, 2] - stiff * u[c, 2]
+        length = np.sqrt(x * x + y * y)
+        x, y, turn = x / length, y / length, stiff * s.friction[c] * p[c, 0] / length
+        D[1, 1], D[2, 2] = turn * (1.0 - x * x), turn * (1.0 - y * y)
+        D[1, 2] = D[2, 1] = -turn * x * y
 
 
 @kernel()
@@ -340,6 +404,12 @@ def natural_residual(s, u, p, joint_rate, scratch):
     for c in range(s.ends.shape[0]):
         k, mu = s.stiffness[c], s.friction[c]
         if k == 0.0:
+            continue
+        if s.parent[c] >= 0:
+            if not s.slider[c]:
+                normal = p[s.parent[c], 0]
+                project_turn(normal, p[c, 1] - k * u[c, 1], p[c, 2] - k * u[c, 2], mu, scratch)
+                worst = max(worst, abs(scratch[1] - p[c, 1]) / k, abs(scratch[2] - p[c, 2]) / k)
             continue
         if s.slider[c]:
             worst = max(worst, abs(p[c, 0] - max(0.0, p[c, 0] - k * u[c, 0])) / k)
@@ -370,7 +440,7 @@ def solve_forces(s, p, joint, a, warm, tolerance):
     contact_rates(s, a, u)
     for c in range(nc):
         slip[c] = s.friction[c] * np.sqrt(u[c, 1] ** 2 + u[c, 2] ** 2)
-        lag[c] = p[c, 0]
+        lag[c] = p[s.parent[c] if s.parent[c] >= 0 else c, 0]
     whole, r, convex = warm, (FIRM if warm else SOFT), 0
     joint_rates(s, a, ju)
     least = 0.0  # of the square of what is left: rounding of what pulls
@@ -453,14 +523,17 @@ def solve_forces(s, p, joint, a, warm, tolerance):
                 joint[c] = jp[c]
             joint_rates(s, a, ju)
             for c in range(nc):  # friction of sliders follows their normal force
+                if s.parent[c] >= 0:
+                    p[c, 0] = p[s.parent[c], 0]
                 if s.slider[c]:
                     drag = s.friction[c] * p[c, 0]
                     p[c, 1], p[c, 2] = -drag * s.direction[c, 0], -drag * s.direction[c, 1]
             residual = natural_residual(s, u, p, ju, scratch)
             changed = 0.0
             for c in range(nc):
-                if s.slider[c] and not whole:
-                    changed = max(changed, abs(p[c, 0] - lag[c]) / max(s.stiffness[c], 1e-300))
+                if not whole and (s.slider[c] or s.parent[c] >= 0):
+                    stiff = s.stiffness[s.parent[c] if s.parent[c] >= 0 else c]
+                    changed = max(changed, abs(p[c, 0] - lag[c]) / max(stiff, 1e-300))
             if max(residual, changed) <= tolerance:
                 return residual, made
             if whole:  # only rounding is left
@@ -475,7 +548,7 @@ def solve_forces(s, p, joint, a, warm, tolerance):
                     whole, r, convex = True, FIRM, 1
         for c in range(nc):
             slip[c] = s.friction[c] * np.sqrt(u[c, 1] ** 2 + u[c, 2] ** 2)
-            lag[c] = p[c, 0]
+            lag[c] = p[s.parent[c] if s.parent[c] >= 0 else c, 0]
     return residual, made
 
 
@@ -496,6 +569,16 @@ def mode_matrix(s, mode, direction):
     for c in range(s.ends.shape[0]):
         if mode[c] == OPEN or mode[c] == CARRIED:
             continue
+        parent = s.parent[c]
+        if parent >= 0 and mode[c] == SLIDING:
+            stiff = STIFF * s.stiffness[parent]
+            for i in range(3):
+                for j in range(3):
+                    D[i, j] = 0.0
+            D[1, 0] = -s.friction[c] * stiff * direction[c, 0]
+            D[2, 0] = -s.friction[c] * stiff * direction[c, 1]
+            add_across(s, c, parent, D)
+            continue
         stiff = STIFF * s.stiffness[c]
         for i in range(3):
             for j in range(3):
@@ -508,17 +591,22 @@ def mode_matrix(s, mode, direction):
 
 
 @kernel()
-def held_back(s, c, mode, direction, p, u, out):
+def held_back(s, c, mode, direction, p, u, normal, out):
     """Fill out (3,), which may be p, with the force p (3,) of contact c changed by what stiffness does against
-    rates u (3,)."""
-    stiff = STIFF * s.stiffness[c]
-    normal, x, y = p[0] - stiff * u[0], 0.0, 0.0
+    rates u (3,); `normal`: what that leaves of the normal force."""
+    stiff, x, y = STIFF * s.stiffness[c], 0.0, 0.0
     if mode == STICKING:
         x, y = p[1] - stiff * u[1], p[2] - stiff * u[2]
     elif mode == SLIDING:
         drag = s.friction[c] * normal
         x, y = -drag * direction[0], -drag * direction[1]
     out[0], out[1], out[2] = normal, x, y
+
+
+@kernel(forceinline=True)
+def normal_left(s, c, p, u):
+    """The normal force of contact c, of forces p (nc, 3) changed by what stiffness does against rates u (nc, 3)."""
+    return p[c, 0] - STIFF * s.stiffness[c] * u[c, 0]
 
 
 @kernel()
@@ -528,7 +616,9 @@ def hold_back(s, mode, direction, u, ju, p, joint):
         if mode[c] == OPEN or mode[c] == CARRIED:
             p[c, 0] = p[c, 1] = p[c, 2] = 0.0
         else:
-            held_back(s, c, mode[c], direction[c], p[c], u[c], p[c])
+            k = s.parent[c]
+            normal = p[k, 0] if k >= 0 else normal_left(s, c, p, u)
+            held_back(s, c, mode[c], direction[c], p[c], u[c], normal, p[c])
     for c in range(s.joint_ends.shape[0]):
         joint[c] -= STIFF * s.joint_stiffness[c] * ju[c]
 
@@ -541,7 +631,8 @@ def what_is_left(s, mode, direction, u, ju, p, joint, a, out):
     for c in range(s.ends.shape[0]):
         if mode[c] == OPEN or mode[c] == CARRIED:
             continue
-        held_back(s, c, mode[c], direction[c], p[c], u[c], q)
+        normal = normal_left(s, s.parent[c] if s.parent[c] >= 0 else c, p, u)
+        held_back(s, c, mode[c], direction[c], p[c], u[c], normal, q)
         for side in range(2):
             k = s.ends[c, side]
             if k >= 0:

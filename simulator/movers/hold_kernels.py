@@ -38,6 +38,7 @@ from ..engine.tables_kernels import (
     local_placed,
     local_slow,
     local_state,
+    local_way,
     members,
     motions,
 )
@@ -71,6 +72,7 @@ from .pieces_kernels import (
 )
 from .steps_kernels import end_of_room, make_step
 from .system_kernels import place, show_island, write_forces
+from .turns_kernels import keep_turns
 
 STARTED, JAMS = 0, 1
 
@@ -161,6 +163,7 @@ def keep_modes(world, island):
         o.mode, o.slow, o.direction[0], o.direction[1] = mode[c], slow[c], direction[c, 0], direction[c, 1]
         if mode[c] != OPEN:
             last = append_contact(world, island, last, rows[c])
+    keep_turns(world)
 
 
 @kernel(allocates=True)
@@ -358,7 +361,7 @@ def begin_with_room(world, island, C, work, span, kind):
     w.room_within = 0
     if 0.0 < reached < 1.0:
         share, e.ends = reached, LEAVES if which >= 0 else REACHES_LIMIT
-        e.cause = local_contacts(world)[which] if which >= 0 else -1
+        e.cause, e.cause_turns = local_contacts(world)[which] if which >= 0 else -1, -1
     begin_pieces(world, island, C, work, span, share, kind)
 
 
@@ -431,6 +434,7 @@ def go_on(world, island, j):
     e = islands(world)[island]
     e.step, e.ends = following, what
     e.cause = local_contacts(world)[which] if which >= 0 else -1
+    e.cause_turns = local_way(world)[which] if which >= w.nc else -1
     if what == FAILS:
         return 1
     keep_modes(world, island)

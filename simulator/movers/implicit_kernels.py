@@ -70,6 +70,7 @@ from .modes_kernels import bring_back, fastest, keep_closed, largest_force, note
 from .pieces_kernels import cubic_piece, kinetic_energy, on_step, piece_work, scale_of_energy, steady_piece
 from .sweeps_kernels import SWEEPS, sweep_forces
 from .system_kernels import free_accelerations, note_places, place, problem, read_forces, write_forces
+from .turns_kernels import hidden_turn, hide_turns, show_hidden
 
 _ATTEMPTS, _CATCHES, _FOLLOWS = 40, 4, 4
 _SAFETY, _SHRINK, _GROWTH = 0.9, 0.2, 2.0
@@ -100,10 +101,12 @@ def step_once(world, y, span, landing, mode, C, end):
         local_slider(world),
     )
     scale = pull
-    for c in range(w.nc):
+    for c in range(w.nr):
         slider[c] = 0
         row = placed[c]
-        if touches(world, c):
+        if c >= w.nc:
+            rate[c, 0] = 0.0
+        elif touches(world, c):
             rate[c, 0] += row[15] / span
         else:
             rate[c, 0] += (1.5 * row[15] + row[21] / landing) / span
@@ -113,24 +116,31 @@ def step_once(world, y, span, landing, mode, C, end):
             force[c, 0] = force[c, 1] = force[c, 2] = 0.0
         for e in range(3):
             scale = max(scale, abs(rate[c, e]))
-    a, p, q = local_acceleration(world)[: w.m], force[: w.nc], joint_force(world)[: w.nj]
+    a, p, q = local_acceleration(world)[: w.m], force[: w.nr], joint_force(world)[: w.nj]
+    u, hides = matrix(w.nr, 3), hide_turns(world)
     sweep_forces(s, p, q, IMPLICIT_FORCES * scale, SWEEPS)
     residual, _ = solve_forces(s, p, q, a, True, IMPLICIT_FORCES * scale)
+    contact_rates(s, a, u)
+    if hides and (not residual <= FORCES_FOUND * scale or hidden_turn(world, u, np.inf, MODE_RATE * scale)):
+        show_hidden(world)
+        sweep_forces(s, p, q, IMPLICIT_FORCES * scale, SWEEPS)
+        residual, _ = solve_forces(s, p, q, a, True, IMPLICIT_FORCES * scale)
+        contact_rates(s, a, u)
+    if hides:
+        show_hidden(world)
     if not residual <= FORCES_FOUND * scale:
         return -1.0
-    u = matrix(w.nc, 3)
-    contact_rates(s, a, u)
     top = largest_force(world)
-    for c in range(w.nc):
-        mode[c] = NEAR
+    for c in range(w.nr):
+        mode[c] = NEAR if c < w.nc else OPEN
         if force[c, 0] > FORCE_SHARE * top:
             slips = np.sqrt(u[c, 1] ** 2 + u[c, 2] ** 2)
             mode[c] = SLIDING if slips > MODE_RATE * scale else STICKING
             if local_friction(world)[c] == 0.0:
                 mode[c] = HELD
-            if not touches(world, c):
+            if c < w.nc and not touches(world, c):
                 mode[c] = -mode[c]  # it presses from a distance
-        elif touches(world, c) and u[c, 0] <= MODE_RATE * scale:
+        elif c < w.nc and touches(world, c) and u[c, 0] <= MODE_RATE * scale:
             mode[c] = HELD
     steady_piece(world, y, span, C)
     on_step(C, 1.0, end)
@@ -163,8 +173,8 @@ def beyond(world, first, second, modes, half, last):
     agree = wholes(w.m)
     for k in range(w.m):
         agree[k] = 1
-    for c in range(w.nc):
-        if not modes[c] == half[c] == last[c] > 0:
+    for c in range(w.nr):
+        if not modes[c] == half[c] == last[c] > (0 if c < w.nc else -1):
             for side in range(2):
                 if s.ends[c, side] >= 0:
                     agree[s.ends[c, side]] = 0
@@ -278,12 +288,12 @@ def end_modes(world, last, way):
     than `way` [m] open."""
     w, mode, placed = header(world), local_mode(world), local_placed(world)
     slow, direction = local_slow(world), local_direction(world)
-    for c in range(w.nc):
+    for c in range(w.nr):
         o = contacts(world)[local_contacts(world)[c]]
-        if mode[c] == NEAR:
+        if c < w.nc and mode[c] == NEAR:
             o.level = np.nan  # it closes where it is now
         mode[c], slow[c] = last[c], 0
-        if last[c] < 0 or last[c] == NEAR:
+        if c < w.nc and (last[c] < 0 or last[c] == NEAR):
             mode[c] = NEAR if placed[c, 21] <= way else OPEN
         elif last[c] == SLIDING:
             x, y = placed[c, 16], placed[c, 17]
@@ -327,15 +337,17 @@ def make_implicit_step(world, longest, C, work):
     """
     w = header(world)
     y, mode = local_state(world)[: w.m], local_mode(world)
-    whole, end, kept, level = matrix(w.m, 13), matrix(w.m, 13), wholes(w.nc), vector(w.nc)
+    whole, end, kept, level = matrix(w.m, 13), matrix(w.m, 13), wholes(w.nr), vector(w.nc)
     points = matrix(w.nc, 3)
-    first, half, last, mean, joint = wholes(w.nc), wholes(w.nc), wholes(w.nc), matrix(w.nc, 3), vector(w.nj)
+    first, half, last, mean, joint = wholes(w.nr), wholes(w.nr), wholes(w.nr), matrix(w.nr, 3), vector(w.nj)
     place(world, y)
     read_forces(world)
     note_places(world)
+    for c in range(w.nr):
+        kept[c] = mode[c]
     for c in range(w.nc):
         o = contacts(world)[local_contacts(world)[c]]
-        kept[c], level[c] = mode[c], o.level
+        level[c] = o.level
         for i in range(3):
             points[c, i] = o.geometry[i]
     h, follows, once = max(land_within(world, longest), w.longest_micro_step), 0, False
@@ -365,7 +377,7 @@ def make_implicit_step(world, longest, C, work):
             continue
         end_modes(world, last, NEAR_WAY * pull * w.longest_implicit_step**2)
         close_end(world, end)
-        for c in range(w.nc):
+        for c in range(w.nr):
             for e in range(3):
                 local_force(world)[c, e] = mean[c, e]
         for c in range(w.nj):
@@ -390,8 +402,8 @@ def make_implicit_step(world, longest, C, work):
 
 @kernel()
 def note_forces(world, mean, joint):
-    """Note local forces of contacts (nc, 3) and joints (nj,)."""
-    for c in range(header(world).nc):
+    """Note local forces of contacts (nr, 3) and joints (nj,)."""
+    for c in range(header(world).nr):
         for e in range(3):
             mean[c, e] = local_force(world)[c, e]
     for c in range(header(world).nj):
@@ -417,10 +429,12 @@ def bump(world, work):
 
 @kernel()
 def put_back(world, kept, level, points):
-    """Let contacts that are shown have the modes (nc,), levels (nc,) and places on P (nc, 3) that they had."""
+    """Let contacts that are shown have the modes (nr,), levels (nc,) and places on P (nc, 3) that they had."""
+    for c in range(header(world).nr):
+        local_mode(world)[c] = kept[c]
     for c in range(header(world).nc):
         o, shown = contacts(world)[local_contacts(world)[c]], local_geometry(world)[c]
-        local_mode(world)[c], o.level = kept[c], level[c]
+        o.level = level[c]
         for i in range(3):
             o.geometry[i] = shown[i] = points[c, i]
 
@@ -439,7 +453,7 @@ def step_both_ways(world, y, h, C, whole, end, first, half, last, mean, joint):
         )
         if pull < 0.0:
             return -1.0
-        for c in range(w.nc):
+        for c in range(w.nr):
             for e in range(3):
                 mean[c, e] = 0.5 * local_force(world)[c, e] + (mean[c, e] if part else 0.0)
         for c in range(w.nj):

@@ -179,7 +179,7 @@ def place_limit(world, c):
     ends, out = matrix2x13(), vector12()
     read_ends(world, r, ends)
     value, rate, bias = row_at(world, r, ends, out)
-    for i in range(22):
+    for i in range(row.size):
         row[i] = 0.0
     for side in range(2):
         for e in range(3):
@@ -288,7 +288,7 @@ def find_limits(world, group):
                 LIMIT_FEATURE, number, -1, 0.0, 0.0,
             )  # fmt: skip
             c = contacts(world)[row]
-            c.friction = c.impact_friction = c.fall[0] = 0.0
+            c.friction = c.impact_friction = c.fall[0] = c.resists[0] = c.resists[1] = 0.0
             c.restitution = c.felt = r.restitution
             c.kind, c.side[0], c.side[1] = (
                 LIMIT_KIND,

@@ -34,6 +34,7 @@ from ..engine.tables_kernels import (
     local_friction,
     local_jacobian,
     local_mode,
+    local_parent,
     local_placed,
     local_rate,
     local_slider,
@@ -62,6 +63,7 @@ from ..tolerances import (
 from .force_kernels import contact_rates, solve_forces, solve_mode
 from .sweeps_kernels import MOST_SWEEPS, SWEEPS, sweep_forces
 from .system_kernels import free_accelerations, place, problem, read_forces
+from .turns_kernels import hidden_turn, hide_turns, show_hidden
 
 NO_FORCES, NOTHING_PRESSES, MOVES, RESTS, CALMS = 0, 1, 2, 3, 4
 """What comes of a choice of modes; the last: bodies will stand still at the end of the micro-step, or nearly so."""
@@ -72,9 +74,9 @@ def pull_of(world):
     """Largest acceleration [m/s^2] of contacts and bodies without contact forces: what others are compared with."""
     w, s = header(world), problem(world)
     largest = 0.0
-    u = matrix(w.nc, 3)
+    u = matrix(w.nr, 3)
     contact_rates(s, s.free, u)
-    for c in range(w.nc):
+    for c in range(w.nr):
         largest = max(largest, abs(u[c, 0]), abs(u[c, 1]), abs(u[c, 2]))
     for k in range(w.m):
         size = bodies(world)[local_bodies(world)[k]].size
@@ -127,13 +129,15 @@ def keep_closed(world, state, speeds, firmly):
     w, s = header(world), problem(world)
     rate, placed, mode = local_rate(world), local_placed(world), local_mode(world)
     free, turn = local_free(world), local_turn(world)
-    held, p, joint, a = wholes(w.nc), matrix(w.nc, 3), vector(w.nj), matrix(w.m, 6)
-    for c in range(w.nc):
-        held[c] = HELD if is_closed(mode[c]) else OPEN
+    held, p, joint, a = wholes(w.nr), matrix(w.nr, 3), vector(w.nj), matrix(w.m, 6)
+    for c in range(w.nr):
+        held[c] = HELD if c < w.nc and is_closed(mode[c]) else OPEN
         if firmly and mode[c] == STICKING:
             held[c] = STICKING
         for e in range(3):
-            rate[c, e] = placed[c, 15 + e] if speeds else (off_level(world, c) if e == 0 else 0.0)
+            rate[c, e] = placed[c, 15 + e] if speeds else 0.0
+            if e == 0 and not speeds and c < w.nc:
+                rate[c, 0] = off_level(world, c)
             p[c, e] = 0.0
     for c in range(w.nj):
         joint_rate(world)[c] = joint_speed(world)[c] if speeds else joint_value(world)[c]
@@ -231,10 +235,10 @@ def find_forces(world, warm, scale):
     there, what pivots find, and where many sweeps lead from that.
     """
     w, s = header(world), problem(world)
-    p, joint, a = local_force(world)[: w.nc], joint_force(world)[: w.nj], local_acceleration(world)[: w.m]
+    p, joint, a = local_force(world)[: w.nr], joint_force(world)[: w.nj], local_acceleration(world)[: w.m]
     for begins in range(5):
         if begins == 1 or begins == 2:
-            for c in range(w.nc):
+            for c in range(w.nr):
                 p[c, 0] = p[c, 1] = p[c, 2] = 0.0
             for c in range(w.nj):
                 joint[c] = 0.0
@@ -260,6 +264,8 @@ def choose_modes(world, state, span, slipped, closing, sure):
     """
     w, s = header(world), problem(world)
     free_accelerations(world, state)
+    show_hidden(world)
+    hides = hide_turns(world)
     pull = pull_of(world)
     rate, placed, friction, slider = (
         local_rate(world),
@@ -276,7 +282,7 @@ def choose_modes(world, state, span, slipped, closing, sure):
     force, a = local_force(world), local_acceleration(world)
     read_forces(world)
     warm = False
-    for c in range(w.nc):
+    for c in range(w.nr):
         x, y = placed[c, 16], placed[c, 17]
         speed = np.sqrt(x * x + y * y)
         slider[c] = 0
@@ -292,10 +298,17 @@ def choose_modes(world, state, span, slipped, closing, sure):
             force[c, 0] = force[c, 1] = force[c, 2] = 0.0
     scale = pull
     if w.shocks != 0:  # what ends slip within the step is of another order
-        for c in range(w.nc):
+        for c in range(w.nr):
             for e in range(3):
                 scale = max(scale, abs(rate[c, e]))
-    if not find_forces(world, warm, scale):
+    u = matrix(w.nr, 3)
+    exist = find_forces(world, warm, scale)
+    if hides:
+        contact_rates(s, a, u)
+        if not exist or hidden_turn(world, u, np.inf if closing else span, MODE_RATE * pull):
+            show_hidden(world)
+            exist = find_forces(world, warm, scale)
+    if not exist:
         return NO_FORCES
     speed = fastest(world, state)
     if speed <= REST * w.speed and w.never_rests == 0 and not closing:
@@ -306,12 +319,11 @@ def choose_modes(world, state, span, slipped, closing, sure):
                 largest = max(largest, abs(a[k, i]), size * abs(a[k, 3 + i]))
         if largest <= REST_PULL * pull:
             return RESTS
-    u = matrix(w.nc, 3)
     contact_rates(s, a, u)
     top = largest_force(world)
     if top == 0.0 and w.ng == 0:
         return NOTHING_PRESSES
-    for c in range(w.nc):
+    for c in range(w.nr):
         slips = np.sqrt(u[c, 1] ** 2 + u[c, 2] ** 2)
         mode[c] = OPEN
         if force[c, 0] > FORCE_SHARE * top:
@@ -319,16 +331,17 @@ def choose_modes(world, state, span, slipped, closing, sure):
             if slider[c]:
                 mode[c], direction[c, 0], direction[c, 1] = SLIDING, sliding[c, 0], sliding[c, 1]
             elif friction[c] == 0.0:
-                mode[c] = HELD
+                mode[c] = HELD if c < w.nc else OPEN
             elif slips > MODE_RATE * pull:
                 mode[c], direction[c, 0], direction[c, 1] = SLIDING, u[c, 1] / slips, u[c, 2] / slips
                 slow[c] = 1 if slips * span < SLOW_START * w.speed else 0
     for c in range(w.nc):
         if not force[c, 0] > FORCE_SHARE * top and u[c, 0] <= MODE_RATE * pull:
-            if not moves_alone(world, c, force, top):
+            if not moves_alone(world, c, 0, force, top):
                 mode[c] = CARRIED
             elif contacts(world)[local_contacts(world)[c]].opens != 1:
                 mode[c] = HELD
+    drop_turns(world, s, u, pull)
     loosen(world, s, u, pull, slipped)
     later = speed_after(world, state, span)
     return CALMS if later <= REST * w.speed and later < speed and w.never_rests == 0 else MOVES
@@ -343,7 +356,7 @@ def can_open(world, row):
     for c in range(header(world).nc):
         if local_contacts(world)[c] == row:
             which = c
-    return moves_alone(world, which, local_force(world), largest_force(world))
+    return moves_alone(world, which, 0, local_force(world), largest_force(world))
 
 
 @kernel()
@@ -356,16 +369,19 @@ def largest_force(world):
 
 
 @kernel(allocates=True)
-def moves_alone(world, which, force, top):
-    """Whether a push at a contact opens it while those that press stay closed."""
+def moves_alone(world, which, e, force, top):
+    """Whether a push at a contact along row e of its Jacobian moves it there while those that press stay closed. If
+    it resists turning, those that stick stay where they are too."""
     w, s = header(world), problem(world)
     rate, free, J = local_rate(world), local_free(world), local_jacobian(world)
-    kept_rate, kept_joint, kept_free = matrix(w.nc, 3), vector(w.nj), matrix(w.m, 6)
-    held, p, joint, a = wholes(w.nc), matrix(w.nc, 3), vector(w.nj), matrix(w.m, 6)
-    for c in range(w.nc):
-        held[c] = HELD if c != which and force[c, 0] > FORCE_SHARE * top else OPEN
-        for e in range(3):
-            kept_rate[c, e], rate[c, e], p[c, e] = rate[c, e], 0.0, 0.0
+    kept_rate, kept_joint, kept_free = matrix(w.nr, 3), vector(w.nj), matrix(w.m, 6)
+    held, p, joint, a = wholes(w.nr), matrix(w.nr, 3), vector(w.nj), matrix(w.m, 6)
+    for c in range(w.nr):
+        held[c] = HELD if c < w.nc and c != which and force[c, 0] > FORCE_SHARE * top else OPEN
+        if e > 0 and held[c] == HELD and local_mode(world)[c] == STICKING:
+            held[c] = STICKING
+        for i in range(3):
+            kept_rate[c, i], rate[c, i], p[c, i] = rate[c, i], 0.0, 0.0
     for c in range(w.nj):
         kept_joint[c], joint_rate(world)[c], joint[c] = joint_rate(world)[c], 0.0, 0.0
     alone = 0.0
@@ -377,18 +393,18 @@ def moves_alone(world, which, force, top):
         if k >= 0:
             for i in range(6):
                 for j in range(6):
-                    free[k, i] += s.mobility[k, i, j] * J[which, side, 0, j]
-                alone += J[which, side, 0, i] * free[k, i]
+                    free[k, i] += s.mobility[k, i, j] * J[which, side, e, j]
+                alone += J[which, side, e, i] * free[k, i]
     solve_mode(s, held, s.direction, p, joint, a, True, 0.0)
     moves = 0.0
     for side in range(2):
         k = s.ends[which, side]
         if k >= 0:
             for i in range(6):
-                moves += J[which, side, 0, i] * a[k, i]
-    for c in range(w.nc):
-        for e in range(3):
-            rate[c, e] = kept_rate[c, e]
+                moves += J[which, side, e, i] * a[k, i]
+    for c in range(w.nr):
+        for i in range(3):
+            rate[c, i] = kept_rate[c, i]
     for c in range(w.nj):
         joint_rate(world)[c] = kept_joint[c]
     for k in range(w.m):
@@ -413,6 +429,77 @@ def speed_after(world, state, span):
     return speed
 
 
+@kernel()
+def open_turns(world):
+    """Let nothing resist turning at contacts that press no more."""
+    mode = local_mode(world)
+    for c in range(header(world).nc, header(world).nr):
+        if not is_closed(mode[local_parent(world)[c]]) or mode[local_parent(world)[c]] == CARRIED:
+            mode[c] = OPEN
+
+
+@kernel(allocates=True)
+def take_alike(world, s, u, pull, kept):
+    """Take other forces, of coefficients of friction as they are now, if they give contacts the same rates u
+    (nr, 3); whether they do. The coefficients are `kept` (nr,) again then and otherwise."""
+    w = header(world)
+    force, a, friction = local_force(world), local_acceleration(world), local_friction(world)
+    p, b, joint, v = matrix(w.nr, 3), matrix(w.m, 6), vector(w.nj), matrix(w.nr, 3)
+    for c in range(w.nr):
+        for e in range(3):
+            p[c, e] = force[c, e]
+    for c in range(w.nj):
+        joint[c] = joint_force(world)[c]
+    residual, _ = solve_forces(s, p, joint, b, True, FORCE_ACCURACY * pull)
+    off = 0.0
+    contact_rates(s, b, v)
+    for c in range(w.nr):
+        friction[c] = kept[c]
+        for e in range(3):
+            off = max(off, abs(v[c, e] - u[c, e]))
+    if not (residual <= FORCES_FOUND * pull and off <= SAME_MOTION * pull):
+        return False
+    for c in range(w.nr):
+        for e in range(3):
+            force[c, e] = p[c, e]
+    for k in range(w.m):
+        for i in range(6):
+            a[k, i] = b[k, i]
+    for c in range(w.nj):
+        joint_force(world)[c] = joint[c]
+    top, mode = largest_force(world), local_mode(world)
+    for c in range(w.nc):  # what bears nothing now must not share again: it would leave its cone
+        bears = force[c, 0] > FORCE_SHARE * top
+        if mode[c] == STICKING and not bears and not moves_alone(world, c, 0, force, top):
+            mode[c] = CARRIED
+    open_turns(world)
+    return True
+
+
+@kernel(allocates=True)
+def drop_turns(world, s, u, pull):
+    """Let nothing resist turning where the contacts that press and stick hold it anyway, if bodies move alike: a
+    face on a face has torques of its corners' forces, and what resists turning there would only share them."""
+    w = header(world)
+    if w.nr == w.nc:
+        return
+    mode, friction, force = local_mode(world), local_friction(world), local_force(world)
+    kept, dropped, some = vector(w.nr), wholes(w.nr), False
+    top = largest_force(world)
+    for c in range(w.nr):
+        kept[c] = friction[c]
+    for c in range(w.nc, w.nr):
+        dropped[c] = 0
+        if mode[c] == STICKING and not (
+            moves_alone(world, c, 1, force, top) or moves_alone(world, c, 2, force, top)
+        ):
+            dropped[c], friction[c], some = 1, 0.0, True
+    if some and take_alike(world, s, u, pull, kept):
+        for c in range(w.nc, w.nr):
+            if dropped[c]:
+                mode[c] = OPEN
+
+
 @kernel(allocates=True)
 def loosen(world, s, u, pull, slipped):
     """Take redundant forces of sticking contacts deeper into their cones, where others move bodies alike.
@@ -422,9 +509,9 @@ def loosen(world, s, u, pull, slipped):
     """
     w = header(world)
     mode, slow, direction = local_mode(world), local_slow(world), local_direction(world)
-    friction, force, a = local_friction(world), local_force(world), local_acceleration(world)
+    friction, force = local_friction(world), local_force(world)
     sticking, edge = 0, False
-    for c in range(w.nc):
+    for c in range(w.nr):
         if mode[c] == STICKING:
             sticking += 1
             drag = np.sqrt(force[c, 1] ** 2 + force[c, 2] ** 2)
@@ -432,43 +519,16 @@ def loosen(world, s, u, pull, slipped):
     if not edge:
         return
     if sticking > 1:
-        p, b, joint, v = matrix(w.nc, 3), matrix(w.m, 6), vector(w.nj), matrix(w.nc, 3)
-        kept = vector(w.nc)
-        for c in range(w.nc):
+        kept = vector(w.nr)
+        for c in range(w.nr):
             kept[c] = friction[c]
         for share in (0.8, 0.97, 0.999):
-            for c in range(w.nc):
+            for c in range(w.nr):
                 friction[c] = kept[c] * (share if mode[c] == STICKING else 1.0)
-                for e in range(3):
-                    p[c, e] = force[c, e]
-            for c in range(w.nj):
-                joint[c] = joint_force(world)[c]
-            residual, _ = solve_forces(s, p, joint, b, True, FORCE_ACCURACY * pull)
-            off = 0.0
-            contact_rates(s, b, v)
-            for c in range(w.nc):
-                for e in range(3):
-                    off = max(off, abs(v[c, e] - u[c, e]))
-            if residual <= FORCES_FOUND * pull and off <= SAME_MOTION * pull:
-                for c in range(w.nc):
-                    friction[c] = kept[c]
-                    for e in range(3):
-                        force[c, e] = p[c, e]
-                for k in range(w.m):
-                    for i in range(6):
-                        a[k, i] = b[k, i]
-                for c in range(w.nj):
-                    joint_force(world)[c] = joint[c]
-                top = largest_force(world)
-                for c in range(w.nc):  # what bears nothing now must not share again: it would leave its cone
-                    bears = force[c, 0] > FORCE_SHARE * top
-                    if mode[c] == STICKING and not bears and not moves_alone(world, c, force, top):
-                        mode[c] = CARRIED
+            if take_alike(world, s, u, pull, kept):
                 return
-        for c in range(w.nc):
-            friction[c] = kept[c]
     if slipped:
-        for c in range(w.nc):
+        for c in range(w.nr):
             drag = np.sqrt(force[c, 1] ** 2 + force[c, 2] ** 2)
             if mode[c] == STICKING and drag > (1.0 - ON_CONE) * friction[c] * force[c, 0]:
                 mode[c], slow[c] = SLIDING, 1

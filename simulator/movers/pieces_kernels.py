@@ -125,9 +125,9 @@ def piece_work(world, span, C, work):
             work[n, p] = 0.0
         work[n, 1] = span * w.power[n]
     work[FRICTION, 1] = work[CLOSING, 1] = 0.0
-    u = matrix(w.nc, 3)
+    u = matrix(w.nr, 3)
     contact_rates(s, local_acceleration(world), u)
-    for c in range(w.nc):
+    for c in range(w.nr):
         for e in range(1, 3):
             speed, rate = placed[c, 15 + e], u[c, e] - local_rate(world)[c, e] + placed[c, 18 + e]
             work[FRICTION, 1] += span * force[c, e] * speed

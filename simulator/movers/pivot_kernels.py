@@ -24,7 +24,7 @@ _MOST_CONTACTS = 24
 def pivot_forces(world, _i, _j):
     """Let forces and accelerations of the island that is open be those of Lemke's method; 1 where it finds none."""
     w = header(world)
-    p, joint, a = local_force(world)[: w.nc], joint_force(world)[: w.nj], local_acceleration(world)[: w.m]
+    p, joint, a = local_force(world)[: w.nr], joint_force(world)[: w.nj], local_acceleration(world)[: w.m]
     return 0 if solve_by_pivots(problem(world), p, joint, a) else 1
 
 
@@ -43,7 +43,12 @@ def solve_by_pivots(s, p, joint, a):
     contact, made, edge = wholes(count), matrix(count, 3), pyramid(3, _EDGES)
     g = nc
     for c in range(nc):
-        contact[c], made[c, 0], made[c, 1], made[c, 2] = c, 1.0, 0.0, 0.0
+        contact[c], made[c, 0], made[c, 1], made[c, 2] = (
+            c,
+            1.0,
+            0.0,
+            0.0,
+        )  # of a turn: nothing, by its Jacobian
         if s.slider[c]:
             for e in range(2):
                 made[c, 1 + e] = -s.friction[c] * s.direction[c, e]
@@ -77,7 +82,7 @@ def solve_by_pivots(s, p, joint, a):
     slack, g = count, nc
     for c in range(nc):
         if s.friction[c] > 0.0 and not s.slider[c]:
-            M[slack, c] = s.friction[c]
+            M[slack, s.parent[c] if s.parent[c] >= 0 else c] = s.friction[c]
             for _ in range(_EDGES):
                 M[slack, g], M[g, slack] = -1.0, 1.0
                 g += 1
@@ -91,6 +96,9 @@ def solve_by_pivots(s, p, joint, a):
     for g in range(count):
         for e in range(3):
             p[contact[g], e] += z[g] * made[g, e]
+    for c in range(nc):
+        if s.parent[c] >= 0:
+            p[c, 0] = p[s.parent[c], 0]
     accelerations_under(s, p, joint, a)
     return True
 

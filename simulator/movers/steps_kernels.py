@@ -155,7 +155,7 @@ def least_margin(world):
     for c in range(w.nc):
         top = max(top, abs(force[c, 0]))
     least, what, which = np.inf, NOTHING, -1
-    for c in range(w.nc):
+    for c in range(w.nr):
         if mode[c] == OPEN:
             continue
         if mode[c] == CARRIED:  # until others let it go
@@ -229,11 +229,11 @@ def slip_allows(world, h):
         local_direction(world),
         local_placed(world),
     )
-    u, at_start = matrix(w.nc, 3), local_slip(world)
+    u, at_start = matrix(w.nr, 3), local_slip(world)
     contact_rates(s, local_acceleration(world)[: w.m], u)
     starts, stops, longest = SLOW_START * w.speed, SLOW_STOP * w.speed, h
     least = np.inf
-    for c in range(w.nc):
+    for c in range(w.nr):
         if mode[c] != SLIDING or local_friction(world)[c] == 0.0:
             continue
         x, y = placed[c, 16], placed[c, 17]
@@ -411,7 +411,7 @@ def is_off(world):
     placed, mode = local_placed(world), local_mode(world)
     if worst_off(world) > DRIFT * w.length:
         return True
-    for c in range(w.nc):
+    for c in range(w.nr):
         if mode[c] != OPEN and abs(placed[c, 15]) > DRIFT * w.speed:
             return True
         if mode[c] == STICKING and abs(placed[c, 16]) + abs(placed[c, 17]) > DRIFT * w.speed:
@@ -434,9 +434,9 @@ def close_up(world, y):
 
 @kernel()
 def copy_forces(world, p, q, a, to_p, to_q, to_a):
-    """Copy forces of contacts (nc, 3) and joints (nj,), and accelerations (m, 6)."""
+    """Copy forces of contacts (nr, 3) and joints (nj,), and accelerations (m, 6)."""
     w = header(world)
-    for c in range(w.nc):
+    for c in range(w.nr):
         for e in range(3):
             to_p[c, e] = p[c, e]
     for c in range(w.nj):
@@ -487,7 +487,7 @@ def make_step(world, longest, C, work):
     if at_start < -FORCE_MARGIN:
         return 0.0, 0.0, what, which, longest
     h, turning = slip_allows(world, longest)
-    kept, kept_joint, kept_a = matrix(w.nc, 3), vector(w.nj), matrix(m, 6)
+    kept, kept_joint, kept_a = matrix(w.nr, 3), vector(w.nj), matrix(m, 6)
     copy_forces(world, force, joint, a, kept, kept_joint, kept_a)
     if turning > 0.0 and w.fixed_step == 0.0:
         done, following = make_turning_step(world, y, turning, C, work)

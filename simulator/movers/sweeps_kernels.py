@@ -53,7 +53,7 @@ def sweep_forces(s, p, joint, tolerance, most):
     for sweep in range(most):
         change = 0.0
         for c in range(nc):
-            change = max(change, sweep_contact(s, c, response[c], own[c], p[c], a, u))
+            change = max(change, sweep_contact(s, c, response[c], own[c], p, a, u))
         for c in range(nj):
             if joint_own[c] == 0.0:
                 continue
@@ -83,9 +83,10 @@ def sweep_forces(s, p, joint, tolerance, most):
 
 
 @kernel()
-def sweep_contact(s, c, response, own, p, a, u):
-    """Change the force p (3,) of a contact to what its rates u (3,) ask for, its normal part first, and the
-    accelerations a (m, 6) with it; by how much, in rates."""
+def sweep_contact(s, c, response, own, forces, a, u):
+    """Change the force of contact c among forces (nc, 3) to what its rates u (3,) ask for, its normal part first,
+    and the accelerations a (m, 6) with it; by how much, in rates."""
+    p = forces[c]
     for e in range(3):
         u[e] = s.rate[c, e]
         for side in range(2):
@@ -93,10 +94,14 @@ def sweep_contact(s, c, response, own, p, a, u):
             if k >= 0:
                 J, b = s.jacobian[c, side, e], a[k]
                 u[e] += J[0] * b[0] + J[1] * b[1] + J[2] * b[2] + J[3] * b[3] + J[4] * b[4] + J[5] * b[5]
-    if own[0, 0] == 0.0:
+    mu, parent = s.friction[c], s.parent[c]
+    if parent >= 0:
+        n, by_n = forces[parent, 0], 0.0
+    elif own[0, 0] == 0.0:
         return 0.0
-    n, mu = max(0.0, p[0] - u[0] / own[0, 0]), s.friction[c]
-    by_n = n - p[0]
+    else:
+        n = max(0.0, p[0] - u[0] / own[0, 0])
+        by_n = n - p[0]
     x, y = p[1], p[2]
     stiff = own[1, 1] + own[2, 2]
     if s.slider[c]:

@@ -39,6 +39,7 @@ from ..engine.tables_kernels import (
     local_mass,
     local_mobility,
     local_mode,
+    local_parent,
     local_placed,
     local_rate,
     local_slider,
@@ -56,6 +57,7 @@ from ..kernels import cross, matrix3x3, rotation_matrix_into, turned_back, vecto
 from .blocks_kernels import elimination
 from .force_kernels import Problem, stiffnesses
 from .joint_parts_kernels import COUNT, FILL, KEEP, LIMIT, PLACE, keep_in_plane
+from .turns_kernels import count_turns, place_turns, read_turn_forces, show_turns, write_turn_forces
 
 _FIRST, _LAST = NUMBER["local_bodies"], NUMBER["joint_stiffness"]
 _OF_CONTACTS, _OF_JOINTS = NUMBER["local_contacts"], NUMBER["local_rows"]
@@ -100,12 +102,13 @@ def reserve_joints(world, nj):
 def problem(world):
     """The force problem of the island that is open."""
     w = header(world)
-    m, nc, nj = w.m, w.nc, w.nj
+    m, nc, nj = w.m, w.nr, w.nj
     return Problem(
         _blocks(w.local_mass, m), _blocks(w.local_mobility, m), _sixes(w.local_free, m),
         _pairs(w.local_ends, nc), _jacobians(w.local_jacobian, nc), _vectors(w.local_rate, nc),
         _floats(w.local_friction, nc), _wholes(w.local_slider, nc), _twos(w.local_sliding, nc),
-        _floats(w.local_stiffness, nc), _pairs(w.joint_ends, nj), _joint_jacobians(w.joint_jacobian, nj),
+        _floats(w.local_stiffness, nc), _wholes(w.local_parent, nc), _pairs(w.joint_ends, nj),
+        _joint_jacobians(w.joint_jacobian, nj),
         _floats(w.joint_rate, nj), _floats(w.joint_stiffness, nj), _wholes(w.local_order, m),
         _wholes(w.local_degree, m), _square(w.local_later, m, m), _square(w.local_place, m, m),
         _blocks(w.local_diagonal, m),
@@ -122,7 +125,7 @@ def states_now(world):
 
 @kernel()
 def show_members(world):
-    """Show the members of an event, with the contacts that were found."""
+    """Show the members of an event, with the contacts that were found, and not what resists turning at them."""
     w = header(world)
     w.m, w.nc = w.members_count, w.found_count
     reserve_bodies(world, w.m)
@@ -131,6 +134,7 @@ def show_members(world):
         local_bodies(world)[k] = members(world)[k]
     for c in range(w.nc):
         local_contacts(world)[c] = found(world)[c]
+    w.nr = w.nc
     show(world)
 
 
@@ -148,6 +152,8 @@ def show_island(world, island):
     for c in range(w.nc):
         local_contacts(world)[c] = row
         row = contacts(world)[row].fellow
+    w.nr = w.nc + count_turns(world)
+    reserve_contacts(world, w.nr)
     show(world)
 
 
@@ -185,6 +191,9 @@ def show(world):
             direction[c, side] = o.direction[side]
         for i in range(GEOMETRY):
             geometry[c, i] = o.geometry[i]
+        local_parent(world)[c] = -1
+    if w.nr > w.nc:
+        show_turns(world)
     w.nj = w.ng = 0
     if w.groups_count > 0:
         list_groups(world)
@@ -225,6 +234,7 @@ def read_forces(world):
             force[c, e] = 0.0
             for i in range(3):
                 force[c, e] += placed[c, 3 * e + i] * before[i]
+    read_turn_forces(world)
 
 
 @kernel()
@@ -242,6 +252,7 @@ def write_forces(world):
             now[i] = 0.0
             for e in range(3):
                 now[i] += placed[c, 3 * e + i] * force[c, e]
+    write_turn_forces(world)
     if header(world).nj > 0:
         call(header(world).joints, world, KEEP, 0)
 
@@ -361,6 +372,7 @@ def place_all(world, i, j):
                 jacobian[3], jacobian[4], jacobian[5] = sign * tx, sign * ty, sign * tz
                 if w.planar:
                     keep_in_plane(w.plane, jacobian)
+    place_turns(world)
     if w.nj > 0:
         call(w.joints, world, PLACE, 0)
     stiffnesses(problem(world))
@@ -374,6 +386,8 @@ def turn_over(out):
         out[i], out[3 + i] = -out[i], -out[3 + i]
         out[9 + i], out[12 + i] = out[12 + i], out[9 + i]
     out[17], out[20] = -out[17], -out[20]
+    for i in range(25, 28):
+        out[i] = -out[i]
 
 
 @kernel()

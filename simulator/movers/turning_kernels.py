@@ -41,7 +41,7 @@ _ITERATIONS, _TRIES, _LONGEST_TURN, _NUDGE = 16, 8, 0.5, 1e-4
 def turning_contacts(world, rows):
     """Fill rows with the contacts whose slip has a direction that may turn; how many, 0 where they are too many."""
     w, count = header(world), 0
-    for c in range(w.nc):
+    for c in range(w.nr):
         if (
             local_mode(world)[c] == SLIDING
             and local_friction(world)[c] > 0.0
@@ -62,7 +62,7 @@ def friction_responses(world, y, rows, count, D, power, before, moved, slips):
     be found."""
     w, s = header(world), problem(world)
     direction, friction, force = local_direction(world), local_friction(world), local_force(world)
-    a, u = local_acceleration(world), matrix(w.nc, 3)
+    a, u = local_acceleration(world), matrix(w.nr, 3)
     other, work = matrix(w.m, 13), vector(CHANNELS)
     if not derive(world, y, w.time, D, power, True):
         return False
@@ -110,7 +110,7 @@ def make_turning_step(world, y, longest, C, work):
         if slow[c] == 0 and speed > 0.0:
             direction[c, 0], direction[c, 1] = x / speed, z / speed
         slow[c] = 1  # directions are given to `derive`
-    D, power, rates = matrix(w.m, 13), vector(CHANNELS), matrix(w.nc, 3)
+    D, power, rates = matrix(w.m, 13), vector(CHANNELS), matrix(w.nr, 3)
     moved, slips = np.empty((count, 2, w.m, 6)), np.empty((count, 2, count, 2))
     begin, h, done = matrix(count, 2), longest, 0.0
     for r in range(count):
@@ -161,7 +161,7 @@ def collocate(world, y, h, D, rates, begin, rows, count, moved, slips, K, P):
     turns, slip = np.empty((POINTS, count, 2)), np.empty((POINTS, count, 2))
     found, used = np.empty((POINTS, count, 2)), np.empty((POINTS, count, 2))
     push, own = np.empty((POINTS, count, 2)), matrix(POINTS, count)
-    u, A, b = matrix(w.nc, 3), matrix(n, n), vector(n)
+    u, A, b = matrix(w.nr, 3), matrix(n, n), vector(n)
     for i in range(POINTS):
         for k in range(w.m):
             for e in range(13):

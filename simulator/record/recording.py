@@ -34,7 +34,7 @@ from .stored_table import DAMAGE, StoredFile, StoredTable, damaged
 from .superblock import fault
 from .trajectory import RunStatus, Trajectory
 
-VERSION = 7
+VERSION = 8
 _KINDS = list(EventKind)
 _EVENTS_PER_FLUSH, _PIECES_PER_FLUSH = 64, 4096
 _EVENTS_BETWEEN = 8
