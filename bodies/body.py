@@ -16,6 +16,8 @@ from .tolerances import FASTEST_SPIN, INERTIA_RELATIVE, ORIENTATION_NORM
 ALL_GROUPS = 2**63 - 1
 """The collision mask that lets a body meet every collision group: all 63 bits."""
 
+_VARIED_SURFACE = "friction", "impact_friction", "rolling_friction", "spinning_friction", "restitution"
+
 
 @dataclass(frozen=True, eq=False)
 class Body:
@@ -180,7 +182,7 @@ class Body:
         """The same body with other values of these fields: see `Scene.varied`."""
         assign = object.__setattr__
         made = copy.copy(self)
-        surface = {name: fields[name] for name in ("friction", "restitution") if name in fields}
+        surface = {name: fields[name] for name in _VARIED_SURFACE if name in fields}
         if surface:
             assign(made, "material", replace(self.material, **surface))
         for name in fields.keys() - surface.keys():

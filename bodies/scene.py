@@ -265,8 +265,8 @@ class Scene:
         """A scene of its own in which bodies, by index, have other values of these fields.
 
         Fields are ``position``, ``orientation``, ``velocity``, ``angular_velocity``, ``mass``, which the inertia
-        follows in proportion, ``friction`` and ``restitution``. Bodies keep their names and indices; all else is as
-        in this scene. Raises ValueError or TypeError as a `Body` does.
+        follows in proportion, ``restitution`` and the frictions of a `Material`. Bodies keep their names and
+        indices; all else is as in this scene. Raises ValueError or TypeError as a `Body` does.
         """
         made = copy.copy(self)
         for name in ("_bodies", "_added", "_before_moves", "_joints", "_force_functions"):

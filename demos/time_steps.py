@@ -86,6 +86,9 @@ class TimeSteps:
                 raise ValueError(f"body {body.name!r}: only half-spaces may be fixed")
             if body.material.impact_friction is not None:
                 raise ValueError(f"body {body.name!r}: time steps know one friction, no impact_friction")
+            for name in ("rolling_friction", "spinning_friction"):
+                if getattr(body.material, name) > 0.0:
+                    raise ValueError(f"body {body.name!r}: time steps know no {name}")
         self.law, self.step, self.time = law, step, 0.0
         self.trajectory = Trajectory(scene, law.name, 0)
         self.trajectory.law_description = law_description(law)

@@ -24,12 +24,13 @@ from .event import ContactPatch
 from .movers.joint_kernels import joint_rows
 from .python_parts import given_forces
 from .state import Array, Model, State, rotation_matrices
-from .tolerances import CONTACT_GAP, FORCE_RANK, SLIDES
+from .tolerances import CONTACT_GAP, FORCE_RANK, ON_LINE, SAME_PLANE, SLIDES
 
 if TYPE_CHECKING:
     from .record.trajectory import Trajectory
 
 Wholes = NDArray[np.int64]
+_Cone = tuple[str, int, list[tuple[int, float]]]
 _ROUNDS = 5000
 _EXACT = 1e-12  # of the largest force: how far forces are from the cones
 _INSIDE = 1e-9  # of a force: nearer to the edge of its cone it is on it
@@ -47,6 +48,7 @@ class ContactForces:
     normal : (k, 3), unit vectors from the second body to the first
     normal_force : (k,) [N], at least 0
     friction_force : (k, 3) [N], across the normal, world frame
+    torque : (k, 3) [N m], of rolling and spinning friction on the first body, world frame
     sticks : (k,), whether there is no slip
     unique : (k,), whether the motion admits no other force here; else this is the one of least squares
     unexplained : [N] the largest force on a body that these and the forces of joints do not account for
@@ -66,6 +68,7 @@ class ContactForces:
     normal: Array
     normal_force: Array
     friction_force: Array
+    torque: Array
     sticks: NDArray[np.bool_]
     unique: NDArray[np.bool_]
     unexplained: float
@@ -138,6 +141,33 @@ def contact_impulse(run: "Trajectory", start: float, end: float) -> Array:
     return total
 
 
+@dataclass(frozen=True)
+class _Turn:
+    """What resists rolling or spinning at a contact: a torque along axes (n, 3), of at most `share` of the normal
+    force times the lever [m]; against a direction (n,), or any way where there is no turning."""
+
+    axes: Array
+    lever: float
+    share: float
+    direction: Array | None
+
+
+def _rolling_axes(patch: ContactPatch, c: int, size: float) -> Array:
+    """Axes (n, 3) about which rolling is resisted at contact c: two, one along a line of contacts of two bodies of
+    this size [m], none where they touch in a face; as `line_of` in turns_kernels."""
+    same = (patch.bodies == patch.bodies[c]).all(axis=1) & (patch.normal @ patch.normal[c] > SAME_PLANE)
+    ways = patch.point[same] - patch.point[c]
+    ways -= np.outer(ways @ patch.normal[c], patch.normal[c])
+    lengths = np.linalg.norm(ways, axis=1)
+    farthest = ways[lengths.argmax()]
+    length = float(lengths.max())
+    if length <= ON_LINE * size:
+        return np.array([patch.tangent[c], patch.tangent2[c]])
+    if (np.linalg.norm(np.cross(ways, farthest), axis=1) > ON_LINE * length * length).any():
+        return np.zeros((0, 3))
+    return np.asarray(farthest[None, :] / length)
+
+
 class _Balance:
     """The equation of forces at one time: A x = b in the metric of mass, x the forces of contacts and joints."""
 
@@ -161,10 +191,12 @@ class _Balance:
         velocity = np.concatenate(
             [self.state.velocity[self.moving], self.state.angular_velocity[self.moving]], axis=1
         )
-        self.mu = np.array(
-            [self.model.scene.pair_material(i, j).friction for i, j in self.patch.bodies.tolist()]
-        )
-        self.slips = self._slips(np.einsum("ceki,ki->cke", jacobian, velocity))
+        surfaces = [self.model.scene.pair_material(i, j) for i, j in self.patch.bodies.tolist()]
+        self.mu = np.array([surface.friction for surface in surfaces])
+        own = np.einsum("ceki,ki->cke", jacobian, velocity)
+        self.slips = self._slips(own)
+        resists = [(surface.rolling_friction, surface.spinning_friction) for surface in surfaces]
+        self.turns = self._turns(np.array(resists).reshape(-1, 2), own)
         self.owner, self.columns = self._columns(jacobian)
         self.A = np.einsum("kij,kic->kjc", self.root, self.columns)
         b = np.einsum("kij,ki->kj", self.root, wrench[self.moving])
@@ -177,12 +209,47 @@ class _Balance:
         """Direction of slip of every contact (k, 2) in its tangents, zero where it sticks; `own` (k, m, 3) is what
         each body has of the contact velocity."""
         slips = own.sum(axis=1)[:, 1:]
+        speed = np.linalg.norm(slips, axis=1)
+        slides = speed > SLIDES * self._pace(own)
+        return np.where(slides[:, None], slips / np.where(slides, speed, 1.0)[:, None], 0.0)
+
+    def _pace(self, own: Array) -> Array:
+        """Speed by which it is told whether a contact slips or rolls, (k,) [m/s]."""
         falls = np.sqrt(float(np.linalg.norm(self.model.gravity)) * self.model.size[self.moving])
         part = (self.patch.bodies[:, :, None] == self.moving).any(axis=1)  # (k, m)
-        pace = np.where(part, np.maximum(np.linalg.norm(own, axis=2), falls), 0.0).max(axis=1, initial=0.0)
-        speed = np.linalg.norm(slips, axis=1)
-        slides = speed > SLIDES * pace
-        return np.where(slides[:, None], slips / np.where(slides, speed, 1.0)[:, None], 0.0)
+        return np.where(part, np.maximum(np.linalg.norm(own, axis=2), falls), 0.0).max(axis=1, initial=0.0)
+
+    def _turns(self, resists: Array, own: Array) -> list[list[_Turn]]:
+        """What resists turning at every contact, of coefficients (k, 2) [m] of rolling and spinning."""
+        found: list[list[_Turn]] = [[] for _ in self.patch.gap]
+        if not resists.any():
+            return found
+        pace, plane = self._pace(own), self.model.scene.plane
+        turn = rotation_matrices(self.packed[:, 3:7])
+        spin = np.einsum("kij,kj->ki", turn, self.model.movable[:, None] * self.packed[:, 10:13])
+        for c, (i, j) in enumerate(self.patch.bodies.tolist()):
+            lever = float(self.model.size[[k for k in (i, j) if self.model.planes[k] is None]].max())
+            rolling, spinning = _rolling_axes(self.patch, c, lever), self.patch.normal[c : c + 1]
+            if plane is not None:
+                rolling, spinning = plane[None, :] if len(rolling) else rolling, spinning[:0]
+            for resist, axes in zip(resists[c].tolist(), (rolling, spinning), strict=True):
+                if resist > 0.0 and len(axes):
+                    speed = axes @ (spin[i] - spin[j])
+                    turns = lever * float(np.linalg.norm(speed)) > SLIDES * pace[c]
+                    direction = speed / np.linalg.norm(speed) if turns else None
+                    found[c].append(_Turn(axes, lever, resist / lever, direction))
+        return found
+
+    def _torque_rows(self, c: int, axes: Array) -> list[Array]:
+        """The wrenches (m, 6) of torques of a newton metre about axes (n, 3) at contact c."""
+        rows = []
+        for axis in axes:
+            row = np.zeros((len(self.moving), 6))
+            for body, sign in zip(self.patch.bodies[c].tolist(), (1.0, -1.0), strict=True):
+                if self.column[body] >= 0:
+                    row[self.column[body], 3:] += sign * axis
+            rows.append(row)
+        return rows
 
     def _columns(self, jacobian: Array) -> tuple[list[tuple[str, int, int]], Array]:
         """What every unknown is (kind, of which contact or joint, how many columns), and the wrench on every moving
@@ -191,12 +258,19 @@ class _Balance:
         owner: list[tuple[str, int, int]] = []
         across = 2 if self.model.scene.plane is not None else 3
         for c, frame in enumerate(jacobian):
-            if self.mu[c] == 0.0 or self.slips[c].any():
-                directions, kind = [frame[0] - self.mu[c] * np.tensordot(self.slips[c], frame[1:], 1)], "ray"
-            else:
-                directions, kind = list(frame[:across]), "cone"
-            owner.append((kind, c, len(directions)))
-            rows += directions
+            slides = self.mu[c] == 0.0 or self.slips[c].any()
+            pressed = (
+                frame[0] - self.mu[c] * np.tensordot(self.slips[c], frame[1:], 1) if slides else frame[0]
+            )
+            directions = [] if slides else list(frame[1:across])
+            for turn in self.turns[c]:
+                torques = [turn.lever * row for row in self._torque_rows(c, turn.axes)]
+                if turn.direction is None:
+                    directions += torques
+                else:
+                    pressed = pressed - turn.share * np.tensordot(turn.direction, torques, 1)
+            owner.append(("cone", c, 1 + len(directions)))
+            rows += [pressed, *directions]
         articulation = self.model.articulation
         for table, joints, kind in (
             (articulation.held, articulation.joint_of_row, "held"),
@@ -208,7 +282,7 @@ class _Balance:
             for k, joint in enumerate(joints.tolist()):
                 if kind == "limit" and value[k] > _JOINTS_HELD:
                     continue
-                owner.append(("ray" if kind == "limit" else "free", -1 - joint, 1))
+                owner.append(("cone" if kind == "limit" else "free", -1 - joint, 1))
                 rows.append(J[k].reshape(-1, 6))
         return owner, np.array(rows).reshape(-1, len(self.moving), 6).transpose(1, 2, 0)
 
@@ -236,24 +310,41 @@ class _Balance:
                 continue
             A = self.A[bodies][:, :, own].reshape(6 * len(bodies), -1)
             cones = [
-                (kind, width, self.mu[who] if kind == "cone" else 0.0)
+                (kind, width, self._blocks(who) if width > 1 else [])
                 for n, (kind, who, width) in enumerate(self.owner)
                 if first[n] in own
             ]
             x[own], fixed[own] = _least(A, b[bodies].ravel(), cones)
         return x, fixed
 
+    def _blocks(self, c: int) -> list[tuple[int, float]]:
+        """Widths of what a normal force bounds at contact c, and by which share of it."""
+        blocks = []
+        if self.mu[c] > 0.0 and not self.slips[c].any():
+            blocks.append((1 if self.model.scene.plane is not None else 2, float(self.mu[c])))
+        return blocks + [(len(turn.axes), turn.share) for turn in self.turns[c] if turn.direction is None]
+
     def contacts(self) -> ContactForces:
         """The forces of contacts."""
         patch, count = self.patch, len(self.patch)
         force, unique = np.zeros((count, 3)), np.ones(count, dtype=bool)  # in the contacts' frames
+        torque = np.zeros((count, 3))
         at = 0
-        for kind, c, width in self.owner:
+        for _, c, width in self.owner:
             if c >= 0:
-                own = self.x[at : at + width]
-                force[c, :width], unique[c] = own, self.fixed[at : at + width].all()
-                if kind == "ray":
+                own, used = self.x[at : at + width], 1
+                force[c, 0], unique[c] = own[0], self.fixed[at : at + width].all()
+                if self.mu[c] == 0.0 or self.slips[c].any():
                     force[c, 1:] = -self.mu[c] * own[0] * self.slips[c]
+                else:
+                    across = 1 if self.model.scene.plane is not None else 2
+                    force[c, 1 : 1 + across], used = own[1 : 1 + across], 1 + across
+                for turn in self.turns[c]:
+                    if turn.direction is None:
+                        along, used = own[used : used + len(turn.axes)], used + len(turn.axes)
+                    else:
+                        along = -turn.share * own[0] * turn.direction
+                    torque[c] += turn.lever * along @ turn.axes
             at += width
         return ContactForces(
             self.time,
@@ -262,6 +353,7 @@ class _Balance:
             patch.normal,
             force[:, 0],
             force[:, 1:2] * patch.tangent + force[:, 2:] * patch.tangent2,
+            torque,
             np.asarray(~self.slips.any(axis=1)),
             unique,
             self.unexplained,
@@ -363,8 +455,8 @@ def _touching(run: "Trajectory", packed: Array, implicit: NDArray[np.bool_]) -> 
     )
 
 
-def _least(A: Array, b: Array, cones: list[tuple[str, int, float]]) -> tuple[Array, NDArray[np.bool_]]:
-    """The least x (n,) in its cones (kind, width, friction) with A x nearest to b, and which parts have no other
+def _least(A: Array, b: Array, cones: list[_Cone]) -> tuple[Array, NDArray[np.bool_]]:
+    """The least x (n,) in its cones (kind, width, blocks) with A x nearest to b, and which parts have no other
     value."""
     lower = np.concatenate(
         [[-np.inf] if kind == "free" else [0.0] + [-np.inf] * (width - 1) for kind, width, _ in cones]
@@ -392,33 +484,49 @@ def _least(A: Array, b: Array, cones: list[tuple[str, int, float]]) -> tuple[Arr
     return _polished(A, target, z, cones), fixed
 
 
-def _into_cones(x: Array, cones: list[tuple[str, int, float]]) -> Array:
+def _into_cones(x: Array, cones: list[_Cone]) -> Array:
     """The nearest point of the cones."""
     found, at = x.copy(), 0
-    for kind, width, mu in cones:
-        if kind == "ray":
-            found[at] = max(found[at], 0.0)
-        elif kind == "cone":
-            normal, across = float(x[at]), x[at + 1 : at + width]
-            length = float(np.linalg.norm(across))
-            if length > mu * normal:
-                if mu * length <= -normal:
-                    found[at : at + width] = 0.0
-                else:
-                    found[at] = (normal + mu * length) / (1.0 + mu * mu)
-                    found[at + 1 : at + width] = mu * found[at] * across / length
+    for kind, width, blocks in cones:
+        if kind == "cone":
+            found[at : at + width] = _into_cone(x[at : at + width], blocks)
         at += width
     return found
 
 
-def _polished(A: Array, target: Array, z: Array, cones: list[tuple[str, int, float]]) -> Array:
+def _into_cone(x: Array, blocks: list[tuple[int, float]]) -> Array:
+    """The nearest point of one cone: a normal part, which is not negative, and blocks of at most a share of it."""
+    parts, at = [], 1
+    for width, share in blocks:
+        parts.append((share, x[at : at + width], float(np.linalg.norm(x[at : at + width]))))
+        at += width
+    top, bottom = float(x[0]), 1.0
+    normal = top
+    for share, _, length in sorted(parts, key=lambda part: part[2] / max(part[0], 1e-300), reverse=True):
+        if length <= share * normal:
+            break
+        top, bottom = top + share * length, bottom + share * share
+        normal = top / bottom
+    if normal <= 0.0:
+        return np.zeros_like(x)
+    return np.concatenate(
+        [
+            [normal],
+            *(part * min(1.0, share * normal / length) if length else part for share, part, length in parts),
+        ]
+    )
+
+
+def _polished(A: Array, target: Array, z: Array, cones: list[_Cone]) -> Array:
     """Forces in the cones made to fit exactly, by the smallest change of those that press inside them."""
     free, at = np.zeros(len(z), dtype=bool), 0
     small = _INSIDE * np.abs(z).max(initial=0.0)
-    for kind, width, mu in cones:
-        across = float(np.linalg.norm(z[at + 1 : at + width])) if kind == "cone" else 0.0
-        presses = kind == "free" or z[at] > small
-        free[at : at + width] = presses and (kind != "cone" or across < (1.0 - _INSIDE) * mu * z[at])
+    for kind, width, blocks in cones:
+        inside, begin = kind == "free" or z[at] > small, at + 1
+        for wide, share in blocks:
+            inside &= float(np.linalg.norm(z[begin : begin + wide])) < (1.0 - _INSIDE) * share * z[at]
+            begin += wide
+        free[at : at + width] = inside
         at += width
     if not free.any():
         return z
