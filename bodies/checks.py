@@ -8,6 +8,9 @@ import numpy as np
 
 from .rotation import is_unit
 
+SELDOM = "seldom"
+"""In the metadata of a field of a dataclass: it is written where it has not its default."""
+
 
 def number(field: str, value: Any, *, minimum: float = -math.inf, above: float | None = None) -> float:
     """A finite real number of at least ``minimum`` (or strictly above ``above``) as float."""

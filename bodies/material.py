@@ -1,7 +1,7 @@
 """Surface materials and how two of them combine."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from . import checks
 
@@ -66,8 +66,8 @@ class Material:
     friction: float = 0.5
     restitution: float | SpeedRestitution = 0.0
     impact_friction: float | None = None
-    rolling_friction: float = 0.0
-    spinning_friction: float = 0.0
+    rolling_friction: float = field(default=0.0, metadata={checks.SELDOM: True})
+    spinning_friction: float = field(default=0.0, metadata={checks.SELDOM: True})
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "friction", checks.number("friction", self.friction, minimum=0.0))

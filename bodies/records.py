@@ -58,7 +58,12 @@ def plain(value: Any) -> Any:
         case tuple() | list():
             return [plain(each) for each in value]
     if is_dataclass(value) and not isinstance(value, type):
-        whole = {item.name: plain(getattr(value, item.name)) for item in fields(value)}
+        shown = [
+            f
+            for f in fields(value)
+            if not (checks.SELDOM in f.metadata and getattr(value, f.name) == f.default)
+        ]
+        whole = {item.name: plain(getattr(value, item.name)) for item in shown}
         return {name: each for name, each in whole.items() if each is not None}
     raise TypeError(f"expected plain data, got {type(value).__name__}")
 

@@ -26,6 +26,8 @@ KIND_COLOURS = {
     "slip": "goldenrod",
     "user": "0.4",
     "sensor": "tab:cyan",
+    "roll": "tab:pink",
+    "halt": "tab:purple",
 }
 _SERIES_COLOURS = {
     "total": "black",

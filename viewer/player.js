@@ -842,7 +842,7 @@ const HELP = [
   ["K", "friction cones on or off"], ["V", "velocities on or off"], ["B", "light or dark"], ["H", "this help"],
 ];
 const KIND_COLOURS = { impact: "#f07d32", lift_off: "#3fae6c", stick: "#3f7fe0", slip: "#c9a21a", user: "#b25fd0",
-  sensor: "#18a5ad" };
+  sensor: "#18a5ad", roll: "#c061b0", halt: "#6a5fd0" };
 
 class Player {
   constructor(data) {

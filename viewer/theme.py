@@ -65,6 +65,8 @@ KIND_COLOURS: dict[str, Colour] = {
     "slip": (240, 205, 72, 255),
     "user": (208, 212, 222, 255),
     "sensor": (58, 208, 214, 255),
+    "roll": (226, 150, 214, 255),
+    "halt": (150, 140, 255, 255),
 }
 """Of each kind of event."""
 

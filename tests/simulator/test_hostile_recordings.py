@@ -188,7 +188,7 @@ EDITS = {
     "body": (number(PIECES, "body", 3), "pieces: expected body from 0 to 2, got 3"),
     "no piece of a body": (number(PIECES, "body", 0, slice(None)), "got none of body 1"),
     "terms": (number(PIECES, "terms", 99), "pieces: expected terms from 0 to"),
-    "kind": (number(EVENTS, "kind", 6), "events: expected kind from 0 to 5, got 6"),
+    "kind": (number(EVENTS, "kind", 8), "events: expected kind from 0 to 7, got 8"),
     "pieces of an event": (number(EVENTS, "pieces", 10**6), "numbers of pieces that rise"),
     "contacts": (number(EVENTS, "contacts", 2**31 - 1), "no more contacts than there are"),
     "width": (number(EVENTS, "width", 2**31 - 1), "stage_log"),
@@ -280,10 +280,10 @@ def test_recordings_of_another_version_and_other_files_say_so(path):
     with h5py.File(path, "r+") as file:
         file.attrs["version"] = 5
         file.attrs["format"] = "carom recording"  # as version 5 wrote it
-    with pytest.raises(carom.FileFormatError, match="expected format version 7, got 5"):
+    with pytest.raises(carom.FileFormatError, match="expected format version 8, got 5"):
         carom.Trajectory.load(path)
     with h5py.File(path, "r+") as file:
-        file.attrs["version"] = 7
+        file.attrs["version"] = 8
     with pytest.raises(carom.FileFormatError, match="format: expected one text"):
         carom.Trajectory.load(path)
     for call in (carom.Trajectory.load, BranchedRun.load):

@@ -104,8 +104,9 @@ def test_longest_implicit_step_is_a_number_from_zero_on():
         Integrator(implicit_step=-1e-3)
 
 
-def problem_of(random, m, nc):
-    """A force problem of m bodies of unit size with nc contacts, each of one body with the ground or of two."""
+def problem_of(random, m, nc, turns=()):
+    """A force problem of m bodies of unit size with nc contacts, each of one body with the ground or of two, and
+    behind them what resists turning at some, by their numbers."""
     mass = np.zeros((m, 6, 6))
     for k in range(m):
         R = np.linalg.qr(random.normal(size=(3, 3)))[0]
@@ -123,14 +124,21 @@ def problem_of(random, m, nc):
                 arm = random.normal(size=3)
                 jacobian[c, side, :, :3] = (1 - 2 * side) * frame
                 jacobian[c, side, :, 3:] = (1 - 2 * side) * np.cross(arm, frame)
-    friction, none = random.uniform(0.1, 0.8, nc), np.zeros((0, 2), np.int64)
+    rate, free = random.normal(size=(nc, 3)), random.normal(size=(m, 6))
+    for c in turns:
+        turn = np.zeros((2, 3, 6))
+        turn[:, 1:, 3:] = 0.7 * jacobian[c, :, 1:, :3]
+        ends, jacobian = np.concatenate([ends, ends[c : c + 1]]), np.concatenate([jacobian, turn[None]])
+        rate = np.concatenate([rate, [(0.0, *random.normal(size=2))]])
+    parent, nr = np.array([-1] * nc + list(turns)), nc + len(turns)
+    friction, none = random.uniform(0.1, 0.8, nr), np.zeros((0, 2), np.int64)
     order, degree, later, place = (
         np.zeros(m, np.int64), np.zeros(m, np.int64), np.zeros((m, m), np.int64), np.zeros((m, m), np.int64)
     )  # fmt: skip
     blocks = elimination(m, ends, none, order, degree, later, place)
     problem = force_kernels.Problem(
-        mass, mobility, random.normal(size=(m, 6)), ends, jacobian, random.normal(size=(nc, 3)), friction,
-        np.zeros(nc, np.int64), np.zeros((nc, 2)), np.zeros(nc), none, np.zeros((0, 2, 6)), np.zeros(0),
+        mass, mobility, free, ends, jacobian, rate, friction,
+        np.zeros(nr, np.int64), np.zeros((nr, 2)), np.zeros(nr), parent, none, np.zeros((0, 2, 6)), np.zeros(0),
         np.zeros(0), order, degree, later, place, np.zeros((m, 6, 6)), np.zeros((blocks, 6, 6)),
     )  # fmt: skip
     force_kernels.stiffnesses(problem)
@@ -163,6 +171,39 @@ def test_sweeps_come_nearer_to_the_forces(seed):
     assert force[:, 0].min() >= 0.0
     drag = np.hypot(force[:, 1], force[:, 2])
     assert np.all(drag <= problem.friction * force[:, 0] * (1 + 1e-12) + 1e-300)
+
+
+@pytest.mark.parametrize("slider", [False, True])
+@pytest.mark.parametrize("warm", [False, True])
+@pytest.mark.parametrize("seed", range(20))
+def test_forces_with_what_resists_turning(seed, warm, slider):
+    """Newton's method against the conditions themselves: signs, cones, disks as large as the normal force of their
+    contact, friction and torques against slip and turning, and the equations of motion."""
+    random = np.random.default_rng(seed)
+    m, nc, turns = 4, 6, (0, 1, 1, 4)
+    problem = problem_of(random, m, nc, turns)
+    if slider:
+        problem.slider[7], problem.direction[7] = 1, (0.6, 0.8)
+    nr = nc + len(turns)
+    force, joint, a, u = np.zeros((nr, 3)), np.zeros(0), np.zeros((m, 6)), np.zeros((nr, 3))
+    residual, _ = force_kernels.solve_forces(problem, force, joint, a, warm, 1e-12)
+    assert residual < 1e-11
+    total = np.zeros((m, 6))
+    force_kernels.add_forces(problem, force, joint, 1.0, total)
+    np.testing.assert_allclose(np.einsum("kij,kj->ki", problem.mass, a - problem.free), total, atol=1e-9)
+    force_kernels.contact_rates(problem, a, u)
+    assert force[:nc, 0].min() >= 0.0
+    assert u[:nc, 0].min() > -1e-10
+    np.testing.assert_allclose(force[:nc, 0] * u[:nc, 0], 0.0, atol=1e-9)
+    for c in range(nr):
+        most = problem.friction[c] * force[problem.parent[c] if c >= nc else c, 0]
+        across, slip = force[c, 1:], u[c, 1:]
+        if problem.slider[c]:
+            np.testing.assert_allclose(across, -most * problem.direction[c], atol=1e-10)
+            continue
+        assert np.linalg.norm(across) <= most + 1e-10
+        if np.linalg.norm(slip) > 1e-7:
+            np.testing.assert_allclose(across, -most * slip / np.linalg.norm(slip), atol=1e-7 * (1.0 + most))
 
 
 @pytest.mark.parametrize("seed", range(20))
