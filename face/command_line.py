@@ -1,4 +1,4 @@
-"""The command ``carom``: drop meshes, run demos, replay, draw, summarise and verify recordings, validate laws.
+"""The command ``carom``: drop meshes, run demos, replay, draw, summarise and verify recordings, compile ahead.
 
 What a command needs is imported when it runs, so that help and bad arguments are answered at once.
 """
@@ -8,7 +8,6 @@ import os
 import re
 import sys
 import tempfile
-import time as clock
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import __version__
+from .compile_notice import WATCH, running_time
 from .console import (
     BAD_INPUT,
     DONE,
@@ -36,6 +36,7 @@ from .console import (
 )
 from .sweep_command import add_sweep
 from .validate_command import add_validate
+from .warm_command import add_warm
 
 if TYPE_CHECKING:
     from .bodies import Scene
@@ -47,6 +48,7 @@ _COMMAND_SLIP = re.compile(r"argument COMMAND: invalid choice: '(.*?)' ")  # as 
 _DROP_RESTITUTION = 0.4  # of dropped meshes, under laws that honour restitution
 _DROP_LAW = "anitescu-potra"
 _DROP_DURATION = 10.0  # s
+_COMPILING_SAID = 1.0  # s from which on the summary of a run says how long kernels were compiled
 _SUMMARY_LOOKS = 300_000  # at pairs for the largest penetration of a summary: some seconds
 
 
@@ -309,6 +311,7 @@ exit status: 0 all equal, 1 something differs, 2 bad input.""",
     verify.add_argument("run", metavar="RUN", help="a recording, such as drop.h5")
     add_sweep(_command, commands)
     add_validate(_command, commands)
+    add_warm(_command, commands)
     return parser
 
 
@@ -621,7 +624,7 @@ def _simulate(
     from .simulator import Simulator
 
     known = out.exists()
-    start = clock.perf_counter()
+    start, compiled = running_time(), WATCH.spent
     try:
         simulator = Simulator(scene, law, seed=seed, record=out, **limits)
     except (TypeError, ValueError, OSError) as error:
@@ -638,8 +641,10 @@ def _simulate(
     except BaseException:
         complain(cut_off.format(simulator.time, out), ENDED_BADLY)
         raise
-    elapsed = clock.perf_counter() - start
-    say_table(["run", f"{law.name}, seed {seed}"], [*_summary(trajectory), ["wall time", f"{elapsed:.2f} s"]])
+    rows = [*_summary(trajectory), ["wall time", f"{running_time() - start:.2f} s"]]
+    if WATCH.spent - compiled > _COMPILING_SAID:
+        rows.append(["compiling, once", f"{WATCH.spent - compiled:.1f} s, not counted above; kept on disk"])
+    say_table(["run", f"{law.name}, seed {seed}"], rows)
     _say_remarks(trajectory)
     say(f"Recording: {out}")
     return trajectory

@@ -32,7 +32,8 @@ from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined
 from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
-from .kernel_lock import KernelLock, tell
+from .compile_notice import Stage, tell
+from .kernel_lock import KernelLock
 
 _KERNEL_SOURCES = ("kernels.py", "tolerances.py")
 
@@ -77,29 +78,39 @@ class _KernelCache(caching.FunctionCache):
 
     def __init__(self, function: Callable):
         super().__init__(function)
-        self._lock = KernelLock(Path(f"{self._cache_file._index_path}.lock"))
+        index = Path(self._cache_file._index_path)
+        self._lock = KernelLock(Path(f"{index}.lock"))
+        self._kernel = f"{function.__module__.removeprefix('carom.')}.{function.__name__}"
+        self._folder = index.parent
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
-        tell(True)
+        self._tell(Stage.LOOKED_FOR)
         found = super().load_overload(signature, target_context)
         if found is None:
             self._impl.locator.ensure_cache_path()
+            self._tell(Stage.AWAITED)
             self._lock.acquire()
             found = super().load_overload(signature, target_context)  # another may have been quicker
         if found is not None:
             self.done()
+        else:
+            self._tell(Stage.COMPILED)
         return found
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
         try:
             super().save_overload(signature, compiled)
+            self._tell(Stage.KEPT)
         finally:
             self.done()
 
     def done(self) -> None:
         """Nothing is being compiled any more."""
         self._lock.release()
-        tell(False)
+        self._tell(Stage.ENDED)
+
+    def _tell(self, stage: Stage) -> None:
+        tell(stage, self._kernel, self._folder)
 
 
 def _source_of(function: Callable) -> None:

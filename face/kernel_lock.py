@@ -7,9 +7,7 @@ what it has written. The system gives the lock back when its holder ends, howeve
 
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 if sys.platform == "win32":
     import msvcrt
@@ -52,18 +50,3 @@ def _lock(file: int) -> None:
         msvcrt.locking(file, msvcrt.LK_LOCK, 1)
     else:
         fcntl.flock(file, fcntl.LOCK_EX)
-
-
-_listeners: list[Callable[[bool], Any]] = []
-
-
-def when_compiling(listener: Callable[[bool], Any]) -> None:
-    """Let a function be called with True when a kernel is about to be compiled or read from disk in this process,
-    and with False when that has come to its end."""
-    _listeners.append(listener)
-
-
-def tell(begins: bool) -> None:
-    """Call the listeners."""
-    for listener in _listeners:
-        listener(begins)

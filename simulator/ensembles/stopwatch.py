@@ -9,7 +9,7 @@ import time as clock
 from collections.abc import Callable, MutableSequence
 from typing import Any
 
-from ...kernel_lock import when_compiling
+from ...compile_notice import Moment, Stage, when_compiling
 
 IDLE = -1.0
 
@@ -41,9 +41,9 @@ class Stopwatch:
         self.shown[0], self.shown[1] = IDLE, math.inf
         return clock.monotonic() - begun - self._away
 
-    def compiling(self, begins: bool) -> None:
-        """Be told that compilation begins or ends."""
-        now = clock.monotonic()
+    def compiling(self, moment: Moment) -> None:
+        """Be told how far the compilation of a kernel is."""
+        now, begins = clock.monotonic(), moment.stage is not Stage.ENDED
         if begins and self._since is None:
             self._since = now
             self._begun, self.shown[1] = self.shown[1], math.inf

@@ -1,0 +1,1 @@
+../../face/warm_command.py

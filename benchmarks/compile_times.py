@@ -1,0 +1,76 @@
+"""How long kernels take to compile, and which of them some starts need: writes face/compile_times.json.
+
+Every kernel is compiled once, by ``carom warm`` with an empty folder for what is kept; then each start runs in a
+process of its own, which finds all kernels there, and says which it asked for. Run it on a quiet machine after
+kernels have been renamed, added or cut: ``python benchmarks/compile_times.py``.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+_TABLE = Path(__file__).resolve().parents[1] / "face" / "compile_times.json"
+_STARTS = {
+    "drop": ["drop", "--no-view"],
+    "ball": ["demo", "bouncing-ball", "--no-view"],
+    "cradle": ["demo", "newtons-cradle", "--no-view"],
+    "block": ["demo", "rocking-block", "--no-view"],
+    "pendulum": ["demo", "double-pendulum", "--no-view"],
+    "hinge and wall": ["demo", "pendulum-and-wall", "--no-view"],
+    "dominoes": ["demo", "domino-run", "--no-view"],
+    "coin": ["demo", "rolling-coin", "--no-view"],
+    "warm": ["warm"],
+}
+_START = """
+import json, sys
+from carom.command_line import main
+from carom.compile_notice import WATCH, Stage, when_compiling
+asked = []
+def hear(moment):
+    if moment.stage is Stage.LOOKED_FOR and moment.kernel not in asked:
+        asked.append(moment.kernel)
+when_compiling(hear)
+assert main(sys.argv[2:]) == 0
+with open(sys.argv[1], "w") as file:
+    json.dump({"asked": asked, "compiled": WATCH.compiled}, file)
+"""
+
+
+def start(arguments: list[str], folder: Path) -> dict:
+    """What a start asked for and compiled, with kernels kept in a folder."""
+    told = folder / "told.json"
+    subprocess.run(
+        [sys.executable, "-c", _START, str(told), *arguments],
+        env=os.environ | {"NUMBA_CACHE_DIR": str(folder / "kept")},
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        check=True,
+    )
+    return json.loads(told.read_text())
+
+
+def main() -> None:
+    """Write the table."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        seconds: dict[str, float] = {}
+        compiled = start(_STARTS["warm"], folder)["compiled"]
+        starts = {}
+        for title, arguments in _STARTS.items():
+            told = start(arguments, folder)
+            starts[title] = told["asked"]
+            compiled += told["compiled"]
+            if title != "warm":
+                print(f"{title}: {len(told['asked'])} kernels, {len(told['compiled'])} of them not by warm")
+        for kernel, spent in compiled:
+            seconds[kernel] = round(max(spent, seconds.get(kernel, 0.0)), 2)
+    table = {"seconds": dict(sorted(seconds.items())), "starts": starts}
+    _TABLE.write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
+    print(f"{len(seconds)} kernels, {sum(seconds.values()):.0f} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+"""The command ``carom warm``: compile what runs need, ahead of them."""
+
+import argparse
+from collections.abc import Callable
+from typing import Any
+
+from .compile_notice import WATCH, CompileTimes
+from .console import DONE, say
+
+
+def add_warm(command: Callable[..., argparse.ArgumentParser], commands: Any) -> None:
+    """Add the command to those of the command line."""
+    command(
+        commands,
+        "warm",
+        warm,
+        "compile everything ahead, once for this machine",
+        """\
+Compile what runs need, so that none of them has to wait for it: the engine, every law, every pair of shapes, every
+joint. That takes some minutes, once for this machine and this version; what is compiled is kept on disk. A second
+time it only looks. Ctrl-C ends it, and what was compiled until then stays.""",
+        "example:\n  carom warm",
+    )
+
+
+def warm(_options: argparse.Namespace) -> int:
+    """Compile everything that `warm_ups` call; what is compiled is shown as it always is."""
+    from .warm_up import warm_ups
+
+    WATCH.plan = CompileTimes.shipped().starts.get("warm", [])
+    for _, run in warm_ups():
+        run()
+    seconds = sum(seconds for _, seconds in WATCH.compiled)
+    known = len(WATCH.asked) - len({kernel for kernel, _ in WATCH.compiled})
+    say(
+        f"{len(WATCH.compiled)} kernels compiled in {seconds:.0f} s, {known} were there already."
+        if WATCH.compiled
+        else f"Nothing to compile: {known} kernels were there already."
+    )
+    return DONE
