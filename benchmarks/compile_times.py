@@ -18,7 +18,6 @@ _STARTS = {
     "ball": ["demo", "bouncing-ball", "--no-view"],
     "cradle": ["demo", "newtons-cradle", "--no-view"],
     "block": ["demo", "rocking-block", "--no-view"],
-    "pendulum": ["demo", "double-pendulum", "--no-view"],
     "hinge and wall": ["demo", "pendulum-and-wall", "--no-view"],
     "dominoes": ["demo", "domino-run", "--no-view"],
     "coin": ["demo", "rolling-coin", "--no-view"],

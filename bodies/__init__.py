@@ -20,6 +20,7 @@ from .joints import (
 from .material import Material, SpeedRestitution
 from .meant import says_what_was_meant
 from .mesh_files import load_mesh
+from .orientation import axis_angle, euler_angles
 from .scene import Scene
 from .shapes import (
     Box,
@@ -71,5 +72,7 @@ __all__ = [
     "SphericalJoint",
     "Spring",
     "UniversalJoint",
+    "axis_angle",
+    "euler_angles",
     "load_mesh",
 ]

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from . import checks
+from .colour import checked_colour
 from .material import Material
-from .rotation import is_unit, rotation_matrices
+from .orientation import unit_quaternion
+from .rotation import rotation_matrices
 from .shapes import HalfSpace, Shape
-from .tolerances import FASTEST_SPIN, INERTIA_RELATIVE, ORIENTATION_NORM
+from .tolerances import FASTEST_SPIN, INERTIA_RELATIVE
 
 ALL_GROUPS = 2**63 - 1
 """The collision mask that lets a body meet every collision group: all 63 bits."""
@@ -29,7 +31,9 @@ class Body:
 
     ``position`` (3,) [m] and ``velocity`` (3,) [m/s] are those of the centre of mass, ``angular_velocity`` (3,)
     [rad/s] is that of the body, all in the world frame; ``orientation`` (4,) is the unit quaternion (w, x, y, z)
-    from body to world. The body frame has its origin at the centre of mass, and the axes of the shape.
+    from body to world, normalised where its length is within 1e-3 of one, or a ``Rotation`` of scipy;
+    ``axis_angle`` and ``euler_angles`` make one. The body frame has its origin at the centre of mass, and the axes
+    of the shape.
 
     ``center_of_mass`` (3,) [m] is where the centre of mass lies in the shape's own frame: that in which its
     vertices were given, or whose origin is the middle of a ball, box, capsule or cylinder. By default it is that
@@ -45,6 +49,9 @@ class Body:
 
     A ``sensor`` notices the bodies that touch it and pushes none: it passes through everything. Unless it is
     fixed it flies freely, and needs a mass as every body that can move.
+
+    ``color`` is what the body looks like in windows, pictures and exports: a name such as "red", "#rrggbb", or red,
+    green and blue from 0 to 1; it is kept as "#rrggbb", and None leaves the choice to the viewer.
 
     All arrays are read-only. Raises ValueError or TypeError that names the field.
 
@@ -73,6 +80,7 @@ class Body:
     collision_mask: int = ALL_GROUPS
     sensor: bool = False
     center_of_mass: Any = None
+    color: Any = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.shape, Shape):
@@ -88,9 +96,10 @@ class Body:
             assign(self, name, checks.whole(name, getattr(self, name), ALL_GROUPS))
         for name in ("position", "velocity", "angular_velocity"):
             assign(self, name, _vector(name, getattr(self, name)))
-        assign(self, "orientation", _unit_quaternion(self.orientation))
+        assign(self, "orientation", unit_quaternion("orientation", self.orientation))
         if self.fixed and (self.velocity.any() or self.angular_velocity.any()):
             raise ValueError("velocity: expected zero for a fixed body, which never moves")
+        assign(self, "color", checked_colour(self.color))
         assign(self, "center_of_mass", self._checked_center())
         mass, inertia = self._checked_mass()
         if not self.fixed:
@@ -194,7 +203,7 @@ class Body:
                 assign(made, "mass", mass)
                 assign(made, "density", None if self.density is None else self.density * (mass / self.mass))
             elif name == "orientation":
-                assign(made, name, _unit_quaternion(fields[name]))
+                assign(made, name, unit_quaternion(name, fields[name]))
             elif name in ("position", "velocity", "angular_velocity"):
                 assign(made, name, _vector(name, fields[name]))
             else:
@@ -226,19 +235,6 @@ def _refuse_lost_mass(mass: float, inertia: np.ndarray) -> None:
             "density, mass: expected a body whose mass and moments of inertia can be told from zero and infinity, "
             f"got mass {mass:g} and moments {np.diag(inertia).tolist()}"
         )
-
-
-def _unit_quaternion(value: Any) -> np.ndarray:
-    quaternion = checks.array("orientation", value, (4,))
-    length = float(np.linalg.norm(quaternion))
-    if not abs(length - 1.0) <= ORIENTATION_NORM:
-        raise ValueError(
-            f"orientation: expected a unit quaternion (w, x, y, z), got one of length {length:.9g}"
-        )
-    if not is_unit(quaternion):
-        quaternion = quaternion / length
-        quaternion.setflags(write=False)
-    return quaternion
 
 
 def _checked_inertia(value: Any) -> np.ndarray:

@@ -15,7 +15,7 @@ SELDOM = "seldom"
 def number(field: str, value: Any, *, minimum: float = -math.inf, above: float | None = None) -> float:
     """A finite real number of at least ``minimum`` (or strictly above ``above``) as float."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real | np.floating | np.integer):
-        raise TypeError(f"{field}: expected a number, got {shown(value)}")
+        raise TypeError(f"{field}: expected a number, got {shown(value)}{_number_in(value)}")
     try:
         result = float(value)
     except OverflowError:
@@ -88,6 +88,14 @@ def _power(value: int) -> str:
     """A number, written as 2^k - 1 where it is one of many digits."""
     bits = (value + 1).bit_length() - 1
     return f"2^{bits} - 1" if bits >= 16 and value + 1 == 1 << bits else str(value)
+
+
+def _number_in(value: Any) -> str:
+    """A question after the number that a text is, empty where it is none."""
+    try:
+        return f": did you mean {float(value):g}?" if isinstance(value, str) else ""
+    except ValueError:
+        return ""
 
 
 def shown(value: Any) -> str:

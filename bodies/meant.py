@@ -1,4 +1,5 @@
-"""Says what was meant where a class gets arguments that it does not have: names of other programs, or slips."""
+"""Says what was meant where a class or function gets arguments that it does not have: names of other programs, or
+slips."""
 
 import difflib
 import inspect
@@ -6,6 +7,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+_NONE = "none: "  # before a word on what has no counterpart here
 MEANT = {
     "mu": "friction",
     "coefficient_of_friction": "friction",
@@ -16,6 +18,9 @@ MEANT = {
     "size": "lengths",
     "extents": "lengths",
     "r": "radius",
+    "diameter": "radius, which is half of it",
+    "height": "length",
+    "speed": "rate",
     "m": "mass",
     "pos": "position",
     "vel": "velocity",
@@ -30,8 +35,27 @@ MEANT = {
     "pivot": "anchor",
     "parent": "base",
     "motor": "drive",
+    "duration": "until, which is a time and not how long",
+    "time": "until",
+    "t": "until",
+    "solver": "law",
+    "impact_law": "law",
+    "timestep": _NONE + "none is needed, since impacts are found exactly in time",
+    "dt": _NONE + "none is needed, since impacts are found exactly in time",
 }
-"""Names of other programs, and what they are here; a class takes those that it has."""
+"""Names of other programs, and what they are here; each class or function takes those that it has."""
+
+_EXAMPLES = {
+    "law": "law=carom.StrongeCoulomb()",
+    "until": "until=2.0 [s]",
+    "normal": "normal=(0, 0, 1)",
+    "lengths": "lengths=(1, 1, 1)",
+    "radius": "radius=0.1",
+    "shape": "carom.Sphere(radius=0.1)",
+    "axis": "axis=(0, 0, 1)",
+    "anchor": "anchor=(0, 0, 0)",
+}
+"""Of arguments that are needed."""
 
 
 def says_what_was_meant(kind: Any) -> None:
@@ -39,44 +63,69 @@ def says_what_was_meant(kind: Any) -> None:
 
     The class is changed in place. What its constructor raises otherwise stays as it is.
     """
-    original: Callable[..., None] = kind.__init__
+    kind.__init__ = _answering(kind.__init__, kind.__name__)
+
+
+def answers_slips(method: Any) -> Any:
+    """The same for one method of a class."""
+    return _answering(method, method.__name__)
+
+
+def _answering(original: Callable[..., Any], title: str) -> Callable[..., Any]:
+    """A function that calls another, and answers arguments that do not fit it."""
     signature = inspect.signature(original)
 
     @wraps(original)
-    def __init__(self: Any, *values: Any, **named: Any) -> None:
+    def answering(*values: Any, **named: Any) -> Any:
         try:
-            original(self, *values, **named)
+            return original(*values, **named)
         except TypeError as error:
-            if _fits(signature, self, values, named):
+            if _fits(signature, values, named):
                 raise
-            raise TypeError(_sentence(kind, signature, values, named) or str(error)) from None
+            raise TypeError(_sentence(title, signature, values[1:], named) or str(error)) from None
 
-    kind.__init__ = __init__
+    return answering
 
 
-def _fits(signature: inspect.Signature, *given: Any) -> bool:
-    """Whether a constructor takes these arguments, whatever it makes of them."""
-    self, values, named = given
+def _fits(signature: inspect.Signature, values: tuple[Any, ...], named: dict[str, Any]) -> bool:
+    """Whether a function takes these arguments, whatever it makes of them."""
     try:
-        signature.bind(self, *values, **named)
+        signature.bind(*values, **named)
     except TypeError:
         return False
     return True
 
 
 def _sentence(
-    kind: type, signature: inspect.Signature, values: tuple[Any, ...], named: dict[str, Any]
+    title: str, signature: inspect.Signature, values: tuple[Any, ...], named: dict[str, Any]
 ) -> str | None:
-    """What to say of arguments that a constructor does not take, None where it says it best itself."""
-    names = [name for name in signature.parameters if name != "self"]
+    """What to say of arguments that a function does not take, None where it says it best itself."""
+    parameters = [parameter for name, parameter in signature.parameters.items() if name != "self"]
+    names = [parameter.name for parameter in parameters]
     for name in named:
         if name not in names:
             guess = MEANT.get(name, "")
-            if guess.split(",")[0] not in names:
+            if guess.split(",")[0] not in names and not guess.startswith(_NONE):
                 guess = next(iter(difflib.get_close_matches(name, names, 1)), "")
-            return f"{kind.__name__}: no argument {name!r}" + (
+            if guess.startswith(_NONE):
+                return f"{title}: no argument {name!r}: {guess.removeprefix(_NONE)}"
+            return f"{title}: no argument {name!r}" + (
                 f": did you mean {guess}?" if guess else f"; it has {', '.join(names)}"
             )
     if len(values) == 3 and names and all(isinstance(value, int | float) for value in values):
-        return f"{kind.__name__}: expected {names[0]} as one triple, {kind.__name__}({values})"
-    return None
+        return f"{title}: expected {names[0]} as one triple, {title}({values})"
+    places = [each.name for each in parameters if each.kind is not inspect.Parameter.KEYWORD_ONLY]
+    if len(values) > len(places):
+        by_name = [name for name in names if name not in places and name not in named]
+        return f"{title}: expected at most {len(places)} arguments without a name, and by name {', '.join(by_name)}"
+    lacking = [
+        each.name
+        for each in parameters
+        if each.default is inspect.Parameter.empty and each.name not in {*named, *places[: len(values)]}
+    ]
+    if not lacking:
+        return None
+    example = _EXAMPLES.get(lacking[0], "")
+    return f"{title}: expected {' and '.join(lacking)}" + (
+        f", such as {example}" if example else ", got nothing"
+    )

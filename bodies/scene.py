@@ -1,7 +1,10 @@
 """The scene: bodies, gravity, the materials of pairs, and which pairs can collide."""
 
 import copy
+import html
 import os
+from collections.abc import Iterator
+from difflib import get_close_matches
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,10 +27,30 @@ if TYPE_CHECKING:
     from ..simulator import Displacement
 
 
+_SHOWN_BODIES = 30  # in a notebook
+
+
 class Scene:
-    """Bodies, indexed in the order added, under uniform ``gravity`` (3,) [m/s²] in the world frame."""
+    """Bodies, indexed in the order added, under uniform ``gravity`` (3,) [m/s²] in the world frame.
+
+    ``scene["ball"]`` is the body of that name, ``"ball" in scene`` whether there is one, ``len(scene)`` how many
+    there are; ``for body in scene`` goes through them.
+
+    >>> import carom
+    >>> scene = carom.Scene()
+    >>> ball = scene.add(carom.Body(carom.Sphere(0.1), mass=1.0, name="ball"))
+    >>> scene
+    Scene(1 body, gravity (0.0, 0.0, -9.81))
+    >>> scene["ball"] is ball, "cube" in scene
+    (True, False)
+    """
 
     def __init__(self, gravity: Any = (0.0, 0.0, -9.81)) -> None:
+        if isinstance(gravity, int | float) and not isinstance(gravity, bool):
+            raise TypeError(
+                f"gravity: expected a vector (3,), got {checks.shown(gravity)}: did you mean "
+                f"(0, 0, {-abs(gravity):g})?"
+            )
         self.gravity: np.ndarray = checks.array("gravity", gravity, (3,))
         self._bodies: list[Body] = []
         self._added: list[Body] = []
@@ -96,6 +119,38 @@ class Scene:
     def __len__(self) -> int:
         return len(self._bodies)
 
+    def __iter__(self) -> Iterator[Body]:
+        return iter(self._bodies)
+
+    def __contains__(self, body: object) -> bool:
+        """Whether a body, or one of this name, is in the scene."""
+        if isinstance(body, str):
+            return body in self._index_of_name
+        return any(known is body for known in (*self._bodies, *self._added))
+
+    def __getitem__(self, body: Body | str | int) -> Body:
+        """The body of this name or index, as it is in the scene; ValueError for one that is not there."""
+        return self._bodies[self.index(body)]
+
+    def __repr__(self) -> str:
+        parts = [_counted(len(self._bodies), "body", "bodies")]
+        parts += [_counted(len(self._joints), "joint", "joints")] if self._joints else []
+        parts += [f"gravity {tuple(self.gravity.tolist())}", "planar" if self._plane is not None else ""]
+        return f"Scene({', '.join(filter(None, parts))})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a table of the bodies, of the first ones where there are many."""
+        rows = [
+            f"<tr><td>{html.escape(str(body.name))}</td><td>{type(body.shape).__name__}</td>"
+            f"<td>{'fixed' if body.fixed else f'{body.mass:g} kg'}</td>"
+            f"<td>{', '.join(f'{x:g}' for x in body.position.tolist())}</td></tr>"
+            for body in self._bodies[:_SHOWN_BODIES]
+        ]
+        left = len(self._bodies) - len(rows)
+        more = f"<p>and {left} more</p>" if left else ""
+        head = "<tr><th>body</th><th>shape</th><th>mass</th><th>position [m]</th></tr>"
+        return f"<p>{html.escape(repr(self))}</p><table>{head}{''.join(rows)}</table>{more}"
+
     def add(self, body: Body) -> Body:
         """Add a body and return it; one without a name is returned as a copy named like ``sphere-0``."""
         if not isinstance(body, Body):
@@ -121,7 +176,9 @@ class Scene:
         if isinstance(body, str):
             if body not in self._index_of_name:
                 known = ", ".join(self._index_of_name) or "none"
-                raise ValueError(f"body: no body is named {body!r}; known are: {known}")
+                near = get_close_matches(body, self._index_of_name, 1)
+                meant = f": did you mean {near[0]!r}?" if near else f"; known are: {known}"
+                raise ValueError(f"body: no body is named {body!r}{meant}")
             return self._index_of_name[body]
         if isinstance(body, int | np.integer) and not isinstance(body, bool):
             if not 0 <= body < len(self._bodies):
@@ -365,3 +422,7 @@ class Scene:
     def _keep_rows(self, added: PlacedJoint, kept: PlacedJoint) -> None:
         """Let a joint have the rows that it was placed with, where its bodies have moved since."""
         self._joints[self.joint_index(added)] = kept
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"

@@ -21,7 +21,8 @@ import numpy as np
 
 from . import checks, hull
 from .mesh_files import load_mesh, merge_vertices
-from .rotation import is_unit
+from .orientation import unit_quaternion
+from .rotation import is_unit, rotation_matrices
 from .rounding import rounded_integrals, rounded_surface
 from .tolerances import FLAT_THICKNESS, LARGEST_COORDINATE, LARGEST_MESH_FILE
 
@@ -374,19 +375,36 @@ class ConvexMesh(_ArrayShape):
 
     ``vertices`` (V, 3) are the hull's corners relative to the centre of mass of the whole; ``center_of_mass`` (3,)
     is that centre in the coordinates given. Coplanar triangles are one face, and points inside a face or an edge
-    are no corners. ``size_limit`` is that of ``load_mesh``. Raises ValueError for points without volume,
+    are no corners.
+
+    ``scale`` [m for one unit of the points] and then ``orientation``, as a body has one, change the points before
+    anything else. ``size_limit`` is that of ``load_mesh``. Raises ValueError for points without volume,
     FileFormatError for a file that cannot be used.
+
+    >>> import carom
+    >>> corners = [(x, y, z) for x in (0, 20) for y in (0, 20) for z in (0, 30)]  # in millimetres
+    >>> round(carom.ConvexMesh(corners, scale=0.001).volume, 9)  # m³
+    1.2e-05
     """
 
     vertices: np.ndarray
     polygons: tuple[tuple[int, ...], ...]
     radius: float
 
-    def __init__(self, vertices: Any, radius: float = 0.0, *, size_limit: int = LARGEST_MESH_FILE) -> None:
+    def __init__(
+        self,
+        vertices: Any,
+        radius: float = 0.0,
+        *,
+        scale: float = 1.0,
+        orientation: Any = None,
+        size_limit: int = LARGEST_MESH_FILE,
+    ) -> None:
         if isinstance(vertices, str | PathLike):
             source, points = str(vertices), load_mesh(Path(vertices), size_limit=size_limit)[0]
         else:
             source, points = "vertices", _checked_points(vertices)
+        points = _scaled_and_turned(points, scale, orientation)
         corners, polygons = hull.convex_polyhedron(points, source)
         radius = checks.number("radius", radius, minimum=0.0)
         center = _polytope_integrals(corners, polygons, _normals_of(corners, polygons), radius)[1]
@@ -463,7 +481,10 @@ class Mesh(_ArrayShape):
     without them. ``closed`` says whether ``triangles`` (F, 3) enclose a solid, all wound outward (cavities
     towards their inside).
 
-    ``size_limit`` is that of ``load_mesh``.
+    ``scale`` [m for one unit of the source], such as 0.001 for millimetres, and then ``orientation``, as a body has
+    one, such as ``axis_angle((1, 0, 0), 90, degrees=True)`` for a file whose y axis points up, change the vertices
+    before anything else: ``mass_properties`` are those of the scaled and turned mesh. ``size_limit`` is that of
+    ``load_mesh``.
 
     Raises ValueError for mass from the surface of a mesh that is not closed, mass from a hull without volume,
     or both ``mass_from`` and ``mass_properties``; FileFormatError for a file that cannot be used.
@@ -481,6 +502,8 @@ class Mesh(_ArrayShape):
         mass_properties: MassProperties | None = None,
         *,
         mass_from: Literal["surface", "hull"] | None = None,
+        scale: float = 1.0,
+        orientation: Any = None,
         size_limit: int = LARGEST_MESH_FILE,
     ) -> None:
         name = "mesh"
@@ -495,6 +518,7 @@ class Mesh(_ArrayShape):
             raise TypeError(
                 f"mesh: expected a trimesh object, a file or (vertices, faces), got {type(source).__name__}"
             )
+        vertices = _scaled_and_turned(vertices, scale, orientation)
         if mass_properties is not None and not isinstance(mass_properties, MassProperties):
             raise TypeError(f"mass_properties: expected MassProperties, got {type(mass_properties).__name__}")
         if mass_from is not None and not (isinstance(mass_from, str) and mass_from in ("surface", "hull")):
@@ -617,6 +641,16 @@ class Mesh(_ArrayShape):
         raise TypeError(
             "Mesh may be non-convex, so it has no convex core: use ConvexMesh for its convex hull"
         )
+
+
+def _scaled_and_turned(points: np.ndarray, scale: float, orientation: Any) -> np.ndarray:
+    """Points (n, 3) times a scale, then turned about the origin; the same bits where neither changes them."""
+    factor = checks.number("scale", scale, above=0.0)
+    if factor != 1.0:
+        points = factor * points
+    if orientation is not None:
+        points = points @ rotation_matrices(unit_quaternion("orientation", orientation)).T
+    return points
 
 
 _INSTEAD = (

@@ -28,11 +28,11 @@ Covers the rounding of such sums. Smaller: flat parts of a mesh, whose volume is
 chance. Larger: small parts far from the others are never seen to be inside out.
 """
 
-ORIENTATION_NORM = 1e-6
+ORIENTATION_NORM = 1e-3
 """Without unit. A quaternion's length may differ from one by this much; it is then normalised.
 
-Covers single-precision input. Smaller: quaternions read from float32 files are refused. Larger: a mistyped
-quaternion is accepted as a rotation that was not meant.
+Covers three written decimals, such as (0.707, 0, 0, 0.707), whose length is 0.9998. Smaller: these are refused.
+Larger: a mistyped quaternion is accepted as a rotation that was not meant.
 """
 
 UNIT_ROUNDING = 1e-15

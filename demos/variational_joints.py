@@ -351,8 +351,14 @@ def _order(orders: Array, k: int) -> str:
 def _start(scene: Scene) -> State:
     """The state in which a scene starts."""
     bodies = scene.bodies
-    fields = ("position", "orientation", "velocity", "angular_velocity")
-    return State(0.0, *(np.array([getattr(body, field) for body in bodies]) for field in fields))
+    return State(
+        0.0,
+        np.array([body.position for body in bodies]),
+        np.array([body.orientation for body in bodies]),
+        np.array([body.velocity for body in bodies]),
+        np.array([body.angular_velocity for body in bodies]),
+        scene,
+    )
 
 
 def _near(difference: Array) -> Array:

@@ -40,6 +40,8 @@ _ROOM_OF_NAME = {
             "SphericalJoint",
             "Spring",
             "UniversalJoint",
+            "axis_angle",
+            "euler_angles",
         ),
         "bodies",
     ),
@@ -73,6 +75,8 @@ _ROOM_OF_NAME = {
     **dict.fromkeys(
         (
             "BodyParameters",
+            "BodyRun",
+            "BodyState",
             "BranchNode",
             "BranchedRun",
             "Comparison",

@@ -355,6 +355,7 @@ def _add_run_arguments(
 def _drop(options: argparse.Namespace) -> int:
     out = _writable(options.out or "drop.h5", ".h5")
     law = _law(options.law or _DROP_LAW)
+    WATCH.likely = "drop"
     from .bodies import FileFormatError
     from .demos import drop_scene, load_dropped_mesh, shipped_mesh
 

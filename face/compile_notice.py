@@ -24,6 +24,8 @@ from typing import Any, NamedTuple
 
 _SHOWN_AFTER = 1.0  # s of compiling
 _PAINTED_EVERY = 0.2  # s
+_NO_WAIT = 0.5  # s for which a lock may be asked for before it is said that another process has it
+_NAME_LENGTH = 24  # of a kernel: the line has room for it in 80 columns
 _OVERRUN = 1.1  # times what has gone: the least that a kernel takes that takes longer than was thought
 
 
@@ -93,14 +95,15 @@ class CompileTimes:
         pace = self._measured / self._thought if self._thought else 1.0
         return pace * self.seconds.get(kernel, self._usual)
 
-    def expected(self, asked: set[str]) -> list[str]:
-        """Kernels that are still to come after those that were asked for, in the start that is most like it."""
+    def expected(self, asked: set[str], likely: str = "") -> list[str]:
+        """Kernels that are still to come after those that were asked for, in the start that is most like it; of
+        several, in the likely one."""
         if not self.starts:
             return []
 
-        def unlikeness(name: str) -> tuple[int, int]:
+        def unlikeness(name: str) -> tuple[int, bool, int]:
             known = set(self.starts[name])
-            return len(asked - known), len(known - asked)
+            return len(asked - known), name != likely, len(known - asked)
 
         return [kernel for kernel in self.starts[min(self.starts, key=unlikeness)] if kernel not in asked]
 
@@ -112,7 +115,8 @@ class CompileWatch:
         self.times: CompileTimes | None = None
         self.asked: set[str] = set()
         self.compiled: list[tuple[str, float]] = []
-        self.plan: list[str] | None = None
+        self.likely = ""
+        """Which of the starts of `CompileTimes` this one is, where that is known."""
         self._open = 0
         self._opened = self._spent = 0.0
         self._began: dict[int, float] = {}
@@ -145,8 +149,7 @@ class CompileWatch:
     def left(self, kernel: str, folder: Path, gone: float) -> tuple[list[str], float]:
         """Kernels that are expected after this one, and about how many seconds are left in all [s]."""
         times = self.times = self.times or CompileTimes.shipped()
-        coming = times.expected(self.asked) if self.plan is None else self.plan
-        coming = [one for one in coming if one not in self.asked]
+        coming = times.expected(self.asked, self.likely)
         this = max(times.of(kernel, folder) - gone, (_OVERRUN - 1.0) * gone)
         return coming, this + sum(times.of(one) for one in coming)
 
@@ -179,29 +182,28 @@ class _Painter:
 
     def _paint(self, over: threading.Event, kernel: str, folder: Path, waits: bool) -> None:
         begun = clock.monotonic()
-        if over.wait(max(_SHOWN_AFTER - self._watch.spent, 0.0)):
+        if over.wait(max(_SHOWN_AFTER - self._watch.spent, _NO_WAIT if waits else 0.0)):
             return
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn
 
-        columns = TextColumn("{task.description}"), BarColumn(20), TextColumn("{task.fields[still]}")
+        def words() -> dict[str, Any]:
+            gone, spent, asked = clock.monotonic() - begun, self._watch.spent, len(self._watch.asked)
+            coming, left = self._watch.left(kernel, folder, gone)
+            name = kernel.rpartition(".")[2][:_NAME_LENGTH]
+            return {
+                "description": f"waiting for a process that compiles {name}"
+                if waits
+                else f"compiling {name}, {asked} of about {asked + len(coming)}, once",
+                "completed": spent / (spent + left),
+                "still": f"about {_rounded(left)} left",
+            }
+
+        columns = TextColumn("{task.description}"), BarColumn(10), TextColumn("{task.fields[still]}")
         with _others_wait(), Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            line = bar.add_task("", total=1.0, still="")
-            while True:
-                gone, spent = clock.monotonic() - begun, self._watch.spent
-                coming, left = self._watch.left(kernel, folder, gone)
-                whole = len(self._watch.asked) + len(coming)
-                name = kernel.rpartition(".")[2]
-                bar.update(
-                    line,
-                    description=f"waiting for another process, which compiles {name}" if waits else
-                    f"compiling {name}, kernel {len(self._watch.asked)} of about {whole}, "
-                    "once for this machine",
-                    completed=spent / (spent + left),
-                    still=f"{spent:.0f} s, about {_rounded(left)} left",
-                )  # fmt: skip
-                if over.wait(_PAINTED_EVERY):
-                    return
+            line = bar.add_task(total=1.0, **words())
+            while not over.wait(_PAINTED_EVERY):
+                bar.update(line, **words())
 
 
 def _rounded(seconds: float) -> str:

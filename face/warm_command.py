@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-from .compile_notice import WATCH, CompileTimes
+from .compile_notice import WATCH
 from .console import DONE, say
 
 
@@ -27,7 +27,7 @@ def warm(_options: argparse.Namespace) -> int:
     """Compile everything that `warm_ups` call; what is compiled is shown as it always is."""
     from .warm_up import warm_ups
 
-    WATCH.plan = CompileTimes.shipped().starts.get("warm", [])
+    WATCH.likely = "warm"
     for _, run in warm_ups():
         run()
     seconds = sum(seconds for _, seconds in WATCH.compiled)

@@ -25,6 +25,7 @@ def warm_ups() -> Iterator[WarmUp]:
         yield f"pairs of shapes with a {name}", partial(_pairs_with, name)
     yield "joints", _joints
     yield "a planar scene", _planar
+    yield "many bodies", _many
     yield "questions about a run", _questions
     yield "sets of outcomes", _outcomes
 
@@ -32,7 +33,7 @@ def warm_ups() -> Iterator[WarmUp]:
 def _floor(scene: "Scene", **fields: Any) -> None:
     from .bodies import Body, HalfSpace, Material
 
-    scene.add(Body(HalfSpace((0, 0, 1)), fixed=True, material=Material(0.4, 0.5), **fields))
+    scene.add(Body(HalfSpace(np.array([0.0, 0.0, 1.0])), fixed=True, material=Material(0.4, 0.5), **fields))
 
 
 def _thrown(shape: "Shape", place: Any, spin: Any = (1.0, 2.0, 0.5)) -> "Body":
@@ -163,6 +164,17 @@ def _planar() -> None:
     for k in range(2):
         scene.add(_thrown(Box((0.2, 0.1, 0.2)), (0.03 * k, 0, 0.2 + 0.3 * k), (0, 1, 0)))
     _ask(_run(scene, MaximumDissipation(), 0.6))
+
+
+def _many() -> None:
+    from .bodies import Scene, Sphere
+    from .impact_laws import MaximumDissipation
+
+    scene = Scene()
+    _floor(scene)
+    for k in range(120):
+        scene.add(_thrown(Sphere(0.1), (0.201 * (k % 11), 0.201 * (k // 11), 0.15)))
+    _ask(_run(scene, MaximumDissipation(), 0.3, 200))
 
 
 def _questions() -> None:

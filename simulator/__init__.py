@@ -1,5 +1,6 @@
 """What happens in time: state, motion, collision detection, events, contact forces, the loop, trajectory."""
 
+from ..bodies.meant import says_what_was_meant
 from .branches import BranchedRun, BranchNode
 from .collision.overlaps import Displacement
 from .collision.queries import Distance, TimeOfImpact, contact_manifold, signed_distance, time_of_impact
@@ -20,10 +21,11 @@ from .measured.impact_set import BodyParameters, ImpactSet
 from .measured.impacts import MeasuredImpact
 from .measured.measured import Measured
 from .measured.shown import ShownMotion
+from .record.body_run import BodyRun
 from .record.trajectory import RunStatus, Trajectory
 from .replay import ReplayError
 from .simulator import Simulator
-from .state import State
+from .state import BodyState, State
 from .variational import (
     LagrangianSystem,
     VariationalEvent,
@@ -34,8 +36,12 @@ from .variational import (
 )
 from .verification import Verification, verify
 
+says_what_was_meant(Simulator)
+
 __all__ = [
     "BodyParameters",
+    "BodyRun",
+    "BodyState",
     "BranchNode",
     "BranchedRun",
     "Comparison",

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from ..impact_laws import (
     StrongeCoulomb,
 )
 from ..impact_laws.contract import Fault, fault_of_answer, fault_of_attributes, faults_of_impulse, raised
-from ..impact_laws.law import is_of_carom
+from ..impact_laws.law import is_of_carom, law_by_name, law_names
 from ..impact_laws.maximum_dissipation import RULES
 from ..impact_laws.orders import ORDERS, Order
 from ..impact_laws.outcome_kernels import APPROACHES
@@ -61,9 +62,17 @@ def refuse_no_law(law: ImpactLaw) -> None:
     if isinstance(law, type):
         raise TypeError(f"law: expected an instance such as {law.__name__}(), got the class {law.__name__}")
     if not callable(getattr(law, "resolve", None)):
-        raise TypeError(f"law: expected an impact law such as SequentialReflection(), got {law!r}")
+        meant = _law_called(law)
+        raise TypeError(f"law: expected an impact law such as SequentialReflection(), got {law!r}{meant}")
     if case := fault_of_attributes(law):
         raise TypeError(f'law: {type(law).__name__} breaks the promise "attributes" of impact laws: {case}')
+
+
+def _law_called(name: Any) -> str:
+    """A question after the law of that name, as commands and files have it, empty where there is none."""
+    words = name.replace("_", "-").replace(" ", "-").lower() if isinstance(name, str) else ""
+    near = get_close_matches(words, law_names(), 1)
+    return f": did you mean {type(law_by_name(near[0])).__name__}()?" if near else ""
 
 
 def resolved(law: ImpactLaw, problem: ImpactProblem, rng: np.random.Generator) -> ImpactOutcome:

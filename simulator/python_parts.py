@@ -227,7 +227,7 @@ def apply_functions(world: World, i: int, j: int) -> int:
     bodies = world.table("local_bodies", count)
     packed = model.initial_states()
     packed[bodies] = world.asked_states(count)
-    now = State.unpacked(float(world.header["asked_time"]), packed)
+    now = State.unpacked(float(world.header["asked_time"]), packed, model.scene)
     applied = world.table("local_applied", count)
     applied[:] = 0.0
     for function in model.scene.force_functions:

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..bodies import Drive, PlacedJoint, Scene, checks
 from ..bodies.files import file_path
+from ..bodies.meant import answers_slips
 from ..impact_laws import ImpactLaw, ImpactOutcome, ImpactProblem, ImpactStatus
 from ..progress import ProgressBar
 from .apart import all_stay_apart
@@ -117,6 +118,12 @@ class Simulator:
             self._recorder = Recorder(self.trajectory, file_path("record", record))
 
     # -- what a user calls ---------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        return (
+            f"Simulator({self.model.count} bodies, {self.law.name}, seed {self.trajectory.seed}, "
+            f"at t = {self.time!r} s, {len(self.trajectory.events)} events)"
+        )
 
     @property
     def time(self) -> float:
@@ -337,6 +344,7 @@ class Simulator:
         self.trajectory.end_time = self.time
         return self.trajectory.events[-1] if len(self.trajectory.events) > known else None
 
+    @answers_slips
     def run(self, until: float, *, progress: bool = False, stop_at_rest: bool = True) -> Trajectory:
         """Go to the absolute simulated time `until` [s], or until everything is at rest.
 
@@ -582,4 +590,4 @@ class Simulator:
 
     def _state_at(self, time: float) -> State:
         """All bodies at a time [s] within their current pieces."""
-        return State.unpacked(time, self._world.states_at(time))
+        return State.unpacked(time, self._world.states_at(time), self.model.scene)

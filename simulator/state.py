@@ -23,8 +23,30 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
+class BodyState:
+    """One body at one time, or at several, of a `State`: then every array has a leading axis for the times.
+
+    name : of the body
+    time : float or (T,) [s]
+    position : (3,) or (T, 3) [m], centre of mass, world frame
+    orientation : (..., 4), unit quaternion (w, x, y, z), body to world
+    velocity : (..., 3) [m/s], world frame
+    angular_velocity : (..., 3) [rad/s], world frame
+    """
+
+    name: str
+    time: Any
+    position: Array
+    orientation: Array
+    velocity: Array
+    angular_velocity: Array
+
+
+@dataclass(frozen=True, eq=False)
 class State:
     """All bodies at one time, or at several: then every array has a leading axis for the times.
+
+    ``state["ball"]`` is one body of it, by name, index, or the body itself, as a `BodyState`.
 
     time : float or (T,) [s]
     position : (n, 3) or (T, n, 3) [m], centre of mass, world frame
@@ -38,13 +60,31 @@ class State:
     orientation: Array
     velocity: Array
     angular_velocity: Array
+    scene: Scene | None = None
+    """Which knows the names of the bodies, None where nobody said."""
 
     @classmethod
-    def unpacked(cls, time: Any, packed: Array) -> "State":
+    def unpacked(cls, time: Any, packed: Array, scene: Scene | None = None) -> "State":
         """From packed rows (..., n, 13), whose angular velocity is in body axes."""
         rotation = rotation_matrices(packed[..., 3:7])
         spin = np.einsum("...ij,...j->...i", rotation, packed[..., 10:13])
-        return cls(time, packed[..., 0:3].copy(), packed[..., 3:7].copy(), packed[..., 7:10].copy(), spin)
+        parts = packed[..., 0:3].copy(), packed[..., 3:7].copy(), packed[..., 7:10].copy()
+        return cls(time, *parts, spin, scene)
+
+    def __getitem__(self, body: Any) -> BodyState:
+        if self.scene is None:
+            raise ValueError(
+                f"state: expected one that knows its scene, to find {body!r}; take its rows by index"
+            )
+        index = self.scene.index(body)
+        parts = (self.position, self.orientation, self.velocity, self.angular_velocity)
+        name = str(self.scene.bodies[index].name)
+        return BodyState(name, self.time, *(part[..., index, :] for part in parts))
+
+    def __repr__(self) -> str:
+        if np.ndim(self.time):
+            return f"State({self.position.shape[-2]} bodies at {len(self.time)} times)"
+        return f"State({len(self.position)} bodies at t = {float(self.time)!r} s)"
 
     def shape_position(self, scene: Scene) -> Array:
         """World positions (..., n, 3) [m] of the origins of the shapes' own frames, which `Body.center_of_mass` is

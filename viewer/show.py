@@ -15,7 +15,7 @@ from .run import Run, read_run
 def view(
     trajectory: Any,
     *,
-    names: Sequence[str] | None = None,
+    labels: Sequence[str] | None = None,
     outcomes: Any = None,
     size: tuple[int, int] = (1280, 720),
     title: str | None = None,
@@ -24,7 +24,7 @@ def view(
 
     trajectory : one, or several that are overlaid as outcomes of each other; instead of a trajectory the file
         name of a recording, which is read again as long as its run goes on
-    names : what the runs are called in the window, by default their laws or file names
+    labels : what the runs are called in the window, by default their laws or file names
     outcomes : an `OutcomeSet` of the impact with as many contacts, or a dictionary from the number of an impact
         (from 1) to one: at that impact, the velocities that the bodies may have next are drawn as a fan
     size : width and height in pixels
@@ -33,7 +33,7 @@ def view(
     ValueError or TypeError for anything else that cannot be shown, naming the argument.
     """
     size = check_size(size)
-    runs = make_runs(trajectory, names, outcomes)
+    runs = make_runs(trajectory, labels, outcomes)
     load_pyglet(for_window=True)
     from .window import open_window, run_until_closed
 
@@ -42,18 +42,18 @@ def view(
     run_until_closed()
 
 
-def make_runs(trajectory: Any, names: Sequence[str] | None = None, outcomes: Any = None) -> list[Run]:
+def make_runs(trajectory: Any, labels: Sequence[str] | None = None, outcomes: Any = None) -> list[Run]:
     """The runs of a replay, see `view`."""
     given = list(trajectory) if isinstance(trajectory, list | tuple) else [trajectory]
     if not given:
         raise ValueError("trajectory: expected at least one, got an empty list")
-    if names is not None and len(names) != len(given):
-        raise ValueError(f"names: expected {len(given)}, one for each trajectory, got {len(names)}")
+    if labels is not None and len(labels) != len(given):
+        raise ValueError(f"labels: expected {len(given)}, one for each trajectory, got {len(labels)}")
     _check_outcomes(outcomes)
     pool: dict[Any, Mesh] = {}
     runs = []
     for number, one in enumerate(given):
-        name = names[number] if names is not None else ""
+        name = labels[number] if labels is not None else ""
         if isinstance(one, str | os.PathLike):
             runs.append(read_run(Path(one), load_recording, name, pool, outcomes))
         elif hasattr(one, "sample"):
@@ -63,7 +63,7 @@ def make_runs(trajectory: Any, names: Sequence[str] | None = None, outcomes: Any
             raise TypeError(
                 f"trajectory: expected a Trajectory or the file name of one, got {type(one).__name__}"
             )
-    if names is None:
+    if labels is None:
         _tell_apart(runs)
     return runs
 

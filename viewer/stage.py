@@ -15,6 +15,7 @@ import numpy as np
 
 from .camera import OrbitCamera
 from .meshes import Mesh, mesh_of_surface, unit_sphere
+from .theme import light_of
 
 PALETTE = np.array(
     [
@@ -223,7 +224,7 @@ def _parts(bodies: list, solids: list[int], pool: dict[Any, Mesh]) -> tuple[list
                 pool[key] = mesh_of_surface(vertices, faces)
             mesh = pool[key]
         pattern = 1.0 if index in spheres else 0.55 if mesh.is_round else 0.16
-        colour = (*FIXED_COLOUR, 0.3 * pattern) if body.fixed else (*PALETTE[number % len(PALETTE)], pattern)
+        colour = _colour_of(body, number, pattern)
         _, members, colours = groups.setdefault(key, (mesh, [], []))
         members.append(index)
         colours.append(np.array(colour))
@@ -232,6 +233,15 @@ def _parts(bodies: list, solids: list[int], pool: dict[Any, Mesh]) -> tuple[list
         for mesh, members, colours in groups.values()
     ]
     return parts, radius
+
+
+def _colour_of(body: Any, number: int, pattern: float) -> tuple[float, ...]:
+    """Its own, else one for fixed bodies, else one of the palette by its number; then how strong its pattern is."""
+    own = getattr(body, "color", None)
+    plain = PALETTE[number % len(PALETTE)] if own is None else light_of(own)
+    if body.fixed:
+        return (*(FIXED_COLOUR if own is None else plain), 0.3 * pattern)
+    return (*plain, pattern)
 
 
 def _bounds(trajectory: Any, bodies: list[int], radius: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

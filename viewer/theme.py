@@ -101,6 +101,12 @@ def colour_of_run(number: int) -> Light:
     return RUN_COLOURS[number % len(RUN_COLOURS)]
 
 
+def light_of(text: str) -> Light:
+    """The colour that is written "#rrggbb"."""
+    red, green, blue = (int(text[k : k + 2], 16) / 255 for k in (1, 3, 5))
+    return red, green, blue
+
+
 def to_bytes(colour: Light, opacity: int = 255) -> Colour:
     """A colour of the scene as one of the overlay."""
     red, green, blue = (round(255 * part) for part in colour)

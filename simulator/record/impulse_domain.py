@@ -86,8 +86,8 @@ class ImpulseDomain:
                 for body in range(packed.shape[1]):
                     packed[here, body, column] = np.interp(share[here], shares, states[:, body, column])
         if np.ndim(s) == 0:
-            return State.unpacked(float(times[0]), packed[0])
-        return State.unpacked(times, packed)
+            return State.unpacked(float(times[0]), packed[0], self._trajectory.scene)
+        return State.unpacked(times, packed, self._trajectory.scene)
 
     @cached_property
     def event_s(self) -> Array:

@@ -17,6 +17,7 @@ from ..engine.tables_kernels import IMPLICIT, SERIES, STILL
 from ..event import Event
 from ..integrator import Integrator
 from ..state import Array, Model, State
+from .body_run import BodyRun
 from .event_bits import event_hash
 from .events import EventLog, Events, kind_names
 from .impact_records import ImpactRecords
@@ -104,6 +105,8 @@ class BodyMotion:
 class Trajectory:
     """A finished (or growing) run: exact state at any time, and every event with its problem and outcome.
 
+    ``trajectory["ball"]`` is one body of it, see `BodyRun`.
+
     scene : the scene that was simulated
     events : in order of time
     start_time, end_time : [s], when the run began and ended; one that came to rest ends there
@@ -137,6 +140,16 @@ class Trajectory:
         self.remarks: list[str] = []
         self.integrator: Integrator | None = None
         self.force_functions = [function_name(function) for function in scene.force_functions]
+
+    def __getitem__(self, body: Any) -> BodyRun:
+        """What became of one body, by name, index, or the body itself; ValueError for one that is not there."""
+        return BodyRun(self, self.scene.index(body))
+
+    def __repr__(self) -> str:
+        return (
+            f"Trajectory({len(self.scene)} bodies, {self.law_name}, {self.start_time:g} to {self.known_until:g} s, "
+            f"{len(self._events)} events, {self.status.value})"
+        )
 
     @property
     def events(self) -> Sequence[Event]:
@@ -250,8 +263,8 @@ class Trajectory:
             )
         packed = self._packed(times, side)
         if np.ndim(t) == 0:
-            return State.unpacked(float(times[0]), packed[0])
-        return State.unpacked(times, packed)
+            return State.unpacked(float(times[0]), packed[0], self.scene)
+        return State.unpacked(times, packed, self.scene)
 
     def _packed(self, times: Array, side: str) -> Array:
         """Packed states (T, n, 13) at times (T,)."""
