@@ -115,7 +115,7 @@ def _sentence(
     if len(values) == 3 and names and all(isinstance(value, int | float) for value in values):
         return f"{title}: expected {names[0]} as one triple, {title}({values})"
     places = [each.name for each in parameters if each.kind is not inspect.Parameter.KEYWORD_ONLY]
-    if len(values) > len(places):
+    if len(values) > len(places) < len(names):
         by_name = [name for name in names if name not in places and name not in named]
         return f"{title}: expected at most {len(places)} arguments without a name, and by name {', '.join(by_name)}"
     lacking = [

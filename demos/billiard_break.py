@@ -154,7 +154,6 @@ class BilliardBreak:
     """Figures 4 and 5: the order decides everything between 60° and 90°, and nothing at 90° and 180°."""
 
     name: ClassVar[str] = "billiard-break"
-    summary: ClassVar[str] = "one cue ball, two balls, two outcomes (Seghete & Murphey)"
     ending: ClassVar[str] = ".png"
 
     angles = np.radians(np.linspace(60.0, 180.0, 41))

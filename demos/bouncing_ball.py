@@ -32,7 +32,6 @@ class BouncingBall:
     """A ball falls by 1 m and bounces with restitution 0.8; its flights are a geometric series."""
 
     name: ClassVar[str] = "bouncing-ball"
-    summary: ClassVar[str] = "a ball rests after infinitely many bounces"
     law: ClassVar[str] = "sequential-reflection"
     duration: ClassVar[float] = 5.0
 

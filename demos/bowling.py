@@ -63,7 +63,6 @@ class Bowling:
     """
 
     name: ClassVar[str] = "bowling"
-    summary: ClassVar[str] = "a spinning ball strikes a pin (after Jia & Wang)"
     law: ClassVar[str] = "stronge-coulomb"
     duration: ClassVar[float] = 0.2
 

@@ -92,7 +92,6 @@ class BreakOdds:
     """
 
     name: ClassVar[str] = "break-odds"
-    summary: ClassVar[str] = "a thousand breaks: chance grows from ball to ball"
     ending: ClassVar[str] = ".png"
 
     def __init__(self, breaks: int = 1000, rows: int = 1000, workers: int | None = None):

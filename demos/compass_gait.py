@@ -126,7 +126,6 @@ class CompassGait:
     """Seven steps of a periodic gait, from heel strike to heel strike."""
 
     name: ClassVar[str] = "compass-gait"
-    summary: ClassVar[str] = "two legs walk down a slope of 3 degrees (Goswami et al.)"
     law: ClassVar[str] = "anitescu-potra"
     duration: ClassVar[float] = 5.6
 

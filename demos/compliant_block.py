@@ -121,7 +121,6 @@ class CompliantBlock:
     """Outcomes of stiff compliant contacts beside the set, over stiffness ratios and initial angles."""
 
     name: ClassVar[str] = "compliant-block"
-    summary: ClassVar[str] = "springs spread over the set (Halm & Posa, figure 12)"
     ending: ClassVar[str] = ".png"
 
     @cached_property

@@ -39,7 +39,6 @@ class CradleOnStrings:
     """
 
     name: ClassVar[str] = "cradle-on-strings"
-    summary: ClassVar[str] = "the last ball swings out as high as the first swung in"
     law: ClassVar[str] = "sequential-reflection"
     duration: ClassVar[float] = 0.5 * IMPACTS * period()
 

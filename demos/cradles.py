@@ -50,7 +50,6 @@ class Cradles:
     """
 
     name: ClassVar[str] = "cradles"
-    summary: ClassVar[str] = "four lines of balls pass an impact on (Seghete & Murphey)"
     law: ClassVar[str] = "sequential-reflection"
     duration: ClassVar[float] = 1.25
 

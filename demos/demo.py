@@ -30,8 +30,6 @@ class Demo(Protocol):
     """
 
     name: ClassVar[str]
-    summary: ClassVar[str]
-    """One line, with the source where there is one."""
     law: ClassVar[str]
     """Name of the law, as `carom.impact_laws.law_by_name` takes it."""
     duration: ClassVar[float]
@@ -57,8 +55,6 @@ class ComputedDemo(Protocol):
     """A demo that computes instead of simulating: no scene, no recording, but tables and checks."""
 
     name: ClassVar[str]
-    summary: ClassVar[str]
-    """One line, with the source where there is one."""
 
     def tables(self) -> list[Table]:
         """What was computed."""

@@ -68,7 +68,6 @@ class DominoRun:
     """
 
     name: ClassVar[str] = "domino-run"
-    summary: ClassVar[str] = "dominoes fall in order and come to a steady speed"
     law: ClassVar[str] = "stronge-coulomb"
     duration: ClassVar[float] = 3.0
 

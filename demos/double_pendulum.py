@@ -104,7 +104,6 @@ class DoublePendulum:
     """Energy of one motion in angles, with constraints, and by an explicit method of order 4, all with one step."""
 
     name: ClassVar[str] = "double-pendulum"
-    summary: ClassVar[str] = "energy without drift (Seghete & Murphey, section VI)"
     ending: ClassVar[str] = ".png"
 
     @cached_property

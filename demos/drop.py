@@ -55,16 +55,18 @@ def shipped_mesh() -> Path:
 def load_dropped_mesh(
     path: str | Path,
     scale: float | None = None,
-    mass_from: Literal["surface", "hull"] = "surface",
+    mass_from: Literal["surface", "hull"] | None = None,
     size_limit: int = LARGEST_MESH_FILE,
 ) -> DroppedMesh:
-    """A mesh file times `scale`, by default such that it is DIAMETER across, with mass as `Mesh` has it.
+    """A mesh file times `scale`, by default such that it is DIAMETER across, with mass as `Mesh` has it: by default
+    that of the solid it encloses, or of its hull where it is open.
 
     `size_limit` [bytes] is that of `load_mesh`.
 
-    Raises FileFormatError, also for a mesh without volume and for mass from a surface that is not closed.
+    Raises FileFormatError, also for a mesh without volume, and for one that is not closed where mass from its
+    surface is asked for.
     """
-    if mass_from not in ("surface", "hull"):
+    if mass_from not in (None, "surface", "hull"):
         raise ValueError(f"mass_from: expected 'surface' or 'hull', got {mass_from!r}")
     path = Path(path)
     vertices, triangles = load_mesh(path, size_limit=size_limit)
@@ -74,6 +76,7 @@ def load_dropped_mesh(
             path,
             f"{problem}, so it encloses no solid to take mass from: take it from its hull, --mass-from hull",
         )
+    mass_from = mass_from or ("hull" if problem else "surface")
     try:
         hull = ConvexMesh(vertices)
     except ValueError as error:

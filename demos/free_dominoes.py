@@ -51,7 +51,6 @@ class FreeDominoes:
     """
 
     name: ClassVar[str] = "free-dominoes"
-    summary: ClassVar[str] = "free dominoes fall, slip, stick and rest on each other"
     law: ClassVar[str] = "anitescu-potra"
     duration: ClassVar[float] = 3.0
 

@@ -34,7 +34,6 @@ class HangingRing:
     """The hole of the ring is real: its triangles collide, not their convex hull."""
 
     name: ClassVar[str] = "hanging-ring"
-    summary: ClassVar[str] = "a ring of triangles is caught on a peg through its hole"
     law: ClassVar[str] = "anitescu-potra"
     duration: ClassVar[float] = 3.0
 

@@ -19,7 +19,6 @@ class Hodograph:
     """The icosahedron and tetrahedron: figure 5, the bundles of figures 6 and 8, and figures 4, 7 and 10."""
 
     name: ClassVar[str] = "hodograph"
-    summary: ClassVar[str] = "pictures of slip and impulse (Jia & Wang, 4 to 10)"
     ending: ClassVar[str] = ".png"
 
     def __init__(self) -> None:

@@ -43,7 +43,6 @@ class Icosahedron:
     """Eight impacts that differ in friction and velocity, each with its sequence of events."""
 
     name: ClassVar[str] = "icosahedron"
-    summary: ClassVar[str] = "eight impacts on a tetrahedron (Jia & Wang, 4, 7, 10)"
 
     def __init__(self) -> None:
         self.impacts = [(impact, impact.outcome()) for impact in icosahedron_impacts()]

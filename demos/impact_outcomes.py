@@ -34,7 +34,6 @@ class _ImpactOutcomes:
     """One example: subclasses say which, what the paper says of it, and what is drawn."""
 
     name: ClassVar[str]
-    summary: ClassVar[str]
     ending: ClassVar[str] = ".png"
     build: ClassVar[Callable[[], ImpactExample]]
     panels: ClassVar[tuple[tuple[int, int], ...]]
@@ -242,7 +241,6 @@ class BlockOutcomes(_ImpactOutcomes):
     """A block lands flat: it rests, or rocks on either corner at up to the sequential rate."""
 
     name = "block-outcomes"
-    summary = "every outcome of a flat landing (Halm & Posa, 5.4.1)"
     build = staticmethod(impact_examples.rocking_block)
     panels = ((0, 2),)
     simultaneous = ((0.0, 0.0, 0.0, 0.0),)
@@ -252,7 +250,6 @@ class CompassGaitOutcomes(_ImpactOutcomes):
     """The leading foot of a wide step lands: the trailing one rests, slides or lifts, or the leading one slips."""
 
     name = "compass-gait-outcomes"
-    summary = "every outcome of a wide step (Halm & Posa, 5.4.2)"
     build = staticmethod(impact_examples.compass_gait)
     panels = ((0, 2), (1, 0), (3, 2))
     simultaneous = ((0.0, 0.0, 0.0, 0.0), (0.0996, 0.1980, 0.0, 0.0), (0.0, 0.1285, 0.0, 0.0))
@@ -262,7 +259,6 @@ class BoxAndWallOutcomes(_ImpactOutcomes):
     """A box that slides into a wall stops, or goes on sliding while it leaves the wall or slides along it."""
 
     name = "box-and-wall-outcomes"
-    summary = "every outcome of a box at a wall (Halm & Posa, 5.4.3)"
     build = staticmethod(impact_examples.box_and_wall)
     panels = ((0, 2), (1, 0), (3, 2))
     simultaneous = ((0.0, 0.0, 0.0, 0.0),)
@@ -272,7 +268,6 @@ class RamoneOutcomes(_ImpactOutcomes):
     """A footstep of a robot with seven freedoms: each of three solutions is drawn in nearly every step."""
 
     name = "ramone-outcomes"
-    summary = "every outcome of a robot's step (Halm & Posa, 5.4.4)"
     build = staticmethod(impact_examples.ramone)
     panels = ((0, 2), (1, 0))
     simultaneous = ((0.0, 0.0, 0.0, 0.0), (0.0003, -0.0274, 0.0, 0.0), (0.0, -0.0195, 0.0, 0.0))
@@ -283,7 +278,6 @@ class DiskStackOutcomes(_ImpactOutcomes):
     """A disk falls on two others: the stack rests or falls apart to either side."""
 
     name = "disk-stack-outcomes"
-    summary = "outcomes of a stack of disks (Halm & Posa, 5.4.5)"
     build = staticmethod(impact_examples.disk_stack)
     panels = ((0, 2), (6, 8), (4, 6))
     simultaneous = ((0.0,) * 10,)

@@ -98,7 +98,6 @@ class JiaWangTable:
     """Numbers of the paper beside carom's, in four tables."""
 
     name: ClassVar[str] = "jia-wang-table"
-    summary: ClassVar[str] = "every number that Jia & Wang print, beside carom's"
     ending: ClassVar[str] = ".md"
 
     def __init__(self) -> None:

@@ -24,7 +24,6 @@ class NewtonsCradle:
     """
 
     name: ClassVar[str] = "newtons-cradle"
-    summary: ClassVar[str] = "of four balls only the last leaves (Seghete & Murphey)"
     law: ClassVar[str] = "sequential-reflection"
     duration: ClassVar[float] = 1.5
 

@@ -30,7 +30,6 @@ class OverTheEdge:
     """Corners of the box leave the table one after the other; edge on edge carries it then."""
 
     name: ClassVar[str] = "over-the-edge"
-    summary: ClassVar[str] = "a box slides over the edge of a table and tips"
     law: ClassVar[str] = "anitescu-potra"
     duration: ClassVar[float] = 3.0
 

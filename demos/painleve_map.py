@@ -63,7 +63,6 @@ class PainleveMap:
     """Mode of the rod over friction and angle, by simulation, against the closed form of the critical friction."""
 
     name: ClassVar[str] = "painleve-map"
-    summary: ClassVar[str] = "a rod slides on, or an impact without collision stops it"
     ending: ClassVar[str] = ".png"
 
     @cached_property

@@ -68,7 +68,6 @@ class PainleveRod:
     """Impulse without collision at and above the critical friction, none below, and the map over the angle."""
 
     name: ClassVar[str] = "painleve-rod"
-    summary: ClassVar[str] = "an impulse without a collision (Preclik et al., 4.2)"
     ending: ClassVar[str] = ".png"
 
     angles = LEAST_ANGLE + np.radians(4.0 * np.arange(-14, 6))  # rad, of the map

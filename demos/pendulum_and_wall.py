@@ -118,7 +118,6 @@ class PendulumAndWall:
     """
 
     name: ClassVar[str] = "pendulum-and-wall"
-    summary: ClassVar[str] = "a double pendulum swings into a wall again and again"
     law: ClassVar[str] = "stronge-coulomb"
     duration: ClassVar[float] = 8.0
 

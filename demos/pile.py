@@ -155,7 +155,6 @@ class Pile:
     """Stones of many shapes, a loose quarter of a cone, are let go in the corner of two walls and come to rest."""
 
     name: ClassVar[str] = "pile"
-    summary: ClassVar[str] = "300 stones settle by time steps, maximum dissipation"
     ending: ClassVar[str] = ".h5"
 
     def __init__(self, count: int = STONES, shapes: Sequence[Shape] | None = None):

@@ -14,7 +14,6 @@ class PinAndBall:
     """One impact, with the printed W and the contact velocity that gives the printed impulse."""
 
     name: ClassVar[str] = "pin-and-ball"
-    summary: ClassVar[str] = "a ball strikes a bowling pin once (Jia & Wang, figure 11)"
 
     def __init__(self) -> None:
         self.impact = pin_impact()

@@ -136,7 +136,6 @@ class RackBreak:
     """
 
     name: ClassVar[str] = "rack-break"
-    summary: ClassVar[str] = "fifteen balls struck at 31 contacts at once"
     law: ClassVar[str] = "sequential-reflection"
     duration: ClassVar[float] = 3.0
 

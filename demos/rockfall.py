@@ -188,7 +188,6 @@ class Rockfall:
     """A thousand polyhedral blocks on a mesh with a slope, a ledge, a gully and a ditch before a dam."""
 
     name: ClassVar[str] = "rockfall"
-    summary: ClassVar[str] = "a thousand blocks on a slope: a hazard map"
     ending: ClassVar[str] = ".png"
 
     def __init__(self, blocks: int = BLOCKS, workers: int | None = None):

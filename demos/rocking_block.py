@@ -50,7 +50,6 @@ class RockingBlock:
     """A block 1 m wide and 2 m high rocks with friction 1; every impact keeps 0.7 of its rate."""
 
     name: ClassVar[str] = "rocking-block"
-    summary: ClassVar[str] = "impacts keep 0.7 of a block's rate (Halm & Posa, 4.3)"
     law: ClassVar[str] = "anitescu-potra"
     duration: ClassVar[float] = 5.0
 

@@ -18,7 +18,6 @@ class RollingBall:
     """A solid ball thrown without spin rolls after 2 v / (7 μ g), with 5/7 of its speed."""
 
     name: ClassVar[str] = "rolling-ball"
-    summary: ClassVar[str] = "a ball slips, then rolls with 5/7 of its speed"
     law: ClassVar[str] = "stronge-coulomb"
     duration: ClassVar[float] = 2.0
 

@@ -85,7 +85,6 @@ class RollingCoin:
     """A coin rolls on its rim in its place, another around a circle, both at the rate of steady precession."""
 
     name: ClassVar[str] = "rolling-coin"
-    summary: ClassVar[str] = "coins roll on their rims at the rate of steady precession"
     law: ClassVar[str] = "stronge-coulomb"
     duration: ClassVar[float] = 2.0
 

@@ -99,7 +99,6 @@ class SixMassBody:
     """Table 1 and figure 7, in the contact frame that the paper prints and in an orthonormal one."""
 
     name: ClassVar[str] = "six-mass-body"
-    summary: ClassVar[str] = "a contact with three solutions (Preclik et al., 4.1)"
     ending: ClassVar[str] = ".png"
 
     @cached_property

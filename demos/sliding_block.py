@@ -18,7 +18,6 @@ class SlidingBlock:
     """Constant friction stops the block after v / (μ g), on the way v² / (2 μ g)."""
 
     name: ClassVar[str] = "sliding-block"
-    summary: ClassVar[str] = "a block slides until friction has stopped it"
     law: ClassVar[str] = "anitescu-potra"
     duration: ClassVar[float] = 2.0
 

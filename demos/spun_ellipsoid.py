@@ -128,7 +128,6 @@ class Rattleback:
     """
 
     name: ClassVar[str] = "rattleback"
-    summary: ClassVar[str] = "spun the wrong way it turns back (Kane & Levinson)"
     law: ClassVar[str] = "stronge-coulomb"
     duration: ClassVar[float] = 8.0
     spin: ClassVar[float] = -5.0
@@ -177,7 +176,6 @@ class SpinningEgg:
     """An egg spun on its side stands up by friction (Moffatt & Shimomura, 2002), and jumps while it does."""
 
     name: ClassVar[str] = "spinning-egg"
-    summary: ClassVar[str] = "it stands up, with jumps (Moffatt & Shimomura)"
     law: ClassVar[str] = "stronge-coulomb"
     duration: ClassVar[float] = 4.0
     spin: ClassVar[float] = 200.0

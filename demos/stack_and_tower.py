@@ -27,7 +27,6 @@ class StackAndTower:
     """
 
     name: ClassVar[str] = "stack-and-tower"
-    summary: ClassVar[str] = "ten boxes and a tower of planks stand for 100 s"
     law: ClassVar[str] = "anitescu-potra"
     duration: ClassVar[float] = 100.0
 

@@ -372,7 +372,6 @@ class Trex:
     """Table I with tail and foot on the floor, a design near it whose landing is unique, and its indeterminacy."""
 
     name: ClassVar[str] = "trex"
-    summary: ClassVar[str] = "a robot's unique landing (Seghete & Murphey, figure 8)"
     ending: ClassVar[str] = ".png"
 
     @cached_property

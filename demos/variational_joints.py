@@ -221,7 +221,6 @@ class VariationalJoints:
     """A double pendulum and a closed four-bar linkage: one motion to the second order, energy without drift."""
 
     name: ClassVar[str] = "variational-joints"
-    summary: ClassVar[str] = "linkages by two integrators (Seghete & Murphey, VI)"
     ending: ClassVar[str] = ".png"
 
     @cached_property

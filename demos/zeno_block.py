@@ -102,7 +102,6 @@ class ZenoBlock:
     """A block 1 m wide and 2 m high rocks between its lower corners, ever faster, until it stands."""
 
     name: ClassVar[str] = "zeno-block"
-    summary: ClassVar[str] = "infinitely many impacts (Halm & Posa, figures 7 and 8)"
     ending: ClassVar[str] = ".png"
 
     @cached_property

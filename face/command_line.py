@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from .bodies import Scene
     from .demos import Check, ComputedDemo
     from .impact_laws import ImpactLaw
-    from .simulator import Trajectory
+    from .simulator import BranchedRun, Trajectory
 
 _COMMAND_SLIP = re.compile(r"argument COMMAND: invalid choice: '(.*?)' ")  # as argparse begins to say it
 _DROP_RESTITUTION = 0.4  # of dropped meshes, under laws that honour restitution
@@ -94,6 +94,20 @@ class _Parser(argparse.ArgumentParser):
         raise SystemExit(BAD_INPUT)
 
 
+class _Version(argparse.Action):
+    """Says what results depend on, without loading it."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, **rest: Any):
+        super().__init__(option_strings, dest, nargs=0, help=rest.get("help"))
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
+        from importlib.metadata import version
+
+        others = ", ".join(f"{name} {version(name)}" for name in ("numba", "numpy"))
+        say(f"carom {__version__} (Python {'.'.join(map(str, sys.version_info[:3]))}, {others})")
+        raise SystemExit(DONE)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="carom",
@@ -114,7 +128,9 @@ exit status: 0 done, 1 a run that ended badly, 2 bad input, 130 interrupted.
 Every command has --help.""",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"carom {__version__}")
+    parser.add_argument(
+        "--version", action=_Version, help="say the versions of carom, Python, numba and numpy"
+    )
     commands = parser.add_subparsers(metavar="COMMAND", required=True, parser_class=_Parser)
     parser.commands = commands.choices
 
@@ -126,7 +142,8 @@ Every command has --help.""",
         """\
 Drop meshes onto a floor, turned and spinning at random from a seed, until they rest or the time is up.
 A mesh keeps its true triangles and has the mass of the solid they enclose or, with --mass-from hull, of
-its convex hull; one that is convex falls as its hull, which is the same. The command says what it used.
+its convex hull, as an open one has anyway; one that is convex falls as its hull, which is the same. The command
+says what it used.
 Density is 1000 kg/m³, friction 0.5. The run is recorded, then replayed in a window or, without a display,
 drawn as six moments in one picture.""",
         """\
@@ -154,9 +171,8 @@ examples:
     drop.add_argument(
         "--mass-from",
         choices=("surface", "hull"),
-        default="surface",
-        help="mass of the solid that the triangles enclose (default), or of the convex hull, as an open "
-        "mesh needs",
+        help="mass of the solid that the triangles enclose, or of the convex hull; by default of the solid, and of "
+        "the hull where the mesh is open",
     )
     drop.add_argument(
         "--size-limit",
@@ -218,7 +234,8 @@ examples:
         "view",
         _view,
         "replay recordings in a window",
-        "Replay a recording in a window; several are overlaid as outcomes of each other. The keys are on screen,\n"
+        "Replay a recording in a window; several are overlaid as outcomes of each other, and so are the ends of a\n"
+        "branched run, as BranchedRun.save writes it. The keys are on screen,\n"
         "all of them with H. A recording whose run is still going on is followed while it grows.",
         "examples:\n  carom view drop.h5\n  carom view routh-1.h5 routh-2.h5 routh-3.h5",
     )
@@ -239,7 +256,8 @@ Show a recording in a file. The ending of FILE decides what is written:
   .glb     a glTF scene with animation, for Blender and other programs
   .html    the replay as one page that needs no server and no network
 
-Several recordings are drawn over each other, each in its colour; only a .glb takes but one.
+Several recordings are drawn over each other, each in its colour, and so are the ends of a branched run; only a
+.glb takes but one.
 
 Frame k shows exactly the simulated time --from + k * --speed / --fps.""",
         "examples:\n  carom render drop.h5 --out end.png\n  carom render drop.h5 --time 0.25 --out fall.png\n"
@@ -290,7 +308,8 @@ Frame k shows exactly the simulated time --from + k * --speed / --fps.""",
         "info",
         _info,
         "summarise a recording",
-        "Say what a recording holds: bodies, law, seed, events, energy, and how the run ended.",
+        "Say what a recording holds: bodies, law, seed, events, energy, and how the run ended; of a branched run,\n"
+        "how its members part, and how each of its ends came.",
         "example:\n  carom info drop.h5",
     )
     info.add_argument("run", metavar="RUN", help="a recording, such as drop.h5")
@@ -405,12 +424,14 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def _demo(options: argparse.Namespace) -> int:
-    from .demos import ComputedDemo, demo_by_name, demo_names
+    from .demos import THEMES, ComputedDemo, demo_by_name, demo_names, demo_summary
 
     if options.name is None:
         width = max(len(name) for name in demo_names()) + 2
-        for name in demo_names():
-            say(f"{name:{width}}{demo_by_name(name).summary}")
+        for theme, entries in THEMES.items():
+            say(f"{theme}:")
+            for name, entry in entries.items():
+                say(f"  {name:{width}}{entry.summary}")
         say("Run one with `carom demo NAME`.")
         return DONE
     try:
@@ -421,7 +442,7 @@ def _demo(options: argparse.Namespace) -> int:
         return _compute(demo, options)
     out = _writable(options.out or f"{demo.name}.h5", ".h5")
     law = _law(options.law or demo.law)
-    say(f"{demo.name}: {demo.summary}.")
+    say(f"{demo.name}: {demo_summary(demo.name)}.")
     trajectory = _simulate(demo.scene(), law, options.seed, out, options.duration or demo.duration)
     status = _exit_status(trajectory)
     if options.law in (None, demo.law) and options.duration in (None, demo.duration):
@@ -435,7 +456,7 @@ def _demo(options: argparse.Namespace) -> int:
 
 def _compute(demo: "ComputedDemo", options: argparse.Namespace) -> int:
     """A demo that the engine does not run: its tables, its checks, and the file it writes, if any."""
-    from .demos import RecordingDemo, WritingDemo
+    from .demos import RecordingDemo, WritingDemo, demo_summary
     from .viewer import DisplayError
 
     for option in ("law", "duration"):
@@ -448,7 +469,7 @@ def _compute(demo: "ComputedDemo", options: argparse.Namespace) -> int:
             raise BadInput(f"--out {options.out}: expected an ending {demo.ending}, got {out.suffix}")
     elif options.out is not None:
         raise BadInput(f"--out: demo {demo.name} writes no file")
-    say(f"{demo.name}: {demo.summary}.")
+    say(f"{demo.name}: {demo_summary(demo.name)}.")
     trajectory = demo.run(options.seed, progress=True) if isinstance(demo, RecordingDemo) else None
     for table in demo.tables():
         say_table(list(table.header), [list(row) for row in table.rows], fold_first=True)
@@ -481,14 +502,15 @@ def _view(options: argparse.Namespace) -> int:
 
 
 def _render(options: argparse.Namespace) -> int:
+    from .simulator import Trajectory
     from .viewer import DisplayError, VideoError, render, render_strip
 
-    trajectories = [_load(run) for run in options.runs]
+    trajectories = [_load_any(run) for run in options.runs]
     names = ("time", "size", "fps", "start", "end", "speed", "density")
     given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     try:
         if options.strip:
-            if given or len(trajectories) > 1:
+            if given or len(trajectories) > 1 or not isinstance(trajectories[0], Trajectory):
                 raise BadInput("--strip draws six moments of one recording and takes no other option")
             out = render_strip(trajectories[0], options.out)
         else:
@@ -509,7 +531,10 @@ def _render(options: argparse.Namespace) -> int:
 
 
 def _info(options: argparse.Namespace) -> int:
-    trajectory = _load(options.run)
+    from .simulator import BranchedRun
+
+    run = _load_any(options.run)
+    trajectory = run.nodes[0].trajectory if isinstance(run, BranchedRun) else run
     bodies = trajectory.scene.bodies
     say_table(
         ["body", "shape", "mass [kg]", "friction", "restitution"],
@@ -524,6 +549,8 @@ def _info(options: argparse.Namespace) -> int:
             for body in bodies
         ],
     )
+    if isinstance(run, BranchedRun):
+        return _info_of_tree(options.run, run)
     kinds = Counter(trajectory.event_kinds.tolist())
     span = f"{trajectory.start_time:g} to {trajectory.end_time:.6f} s"
     if trajectory.known_until > trajectory.end_time:
@@ -540,6 +567,36 @@ def _info(options: argparse.Namespace) -> int:
         ],
     )
     _say_remarks(trajectory)
+    return DONE
+
+
+def _info_of_tree(path: str, run: "BranchedRun") -> int:
+    """What a branched run holds: how its members part, and how each of its ends came."""
+    first = run.nodes[0].trajectory
+    say_table(
+        ["branched run", path],
+        [
+            ["law", first.law_name],
+            ["members", f"{len(run)}, seed {run.seed}"],
+            ["branches", f"{len(run.nodes)}, with {len(run.ends)} ends"],
+            ["first parting", f"{run.nodes[0].end_time:.6f} s" if len(run.nodes) > 1 else "none"],
+        ],
+    )
+    say_table(
+        ["members", "ended at", "impacts", "energy [J]", "how", "hash of events"],
+        [
+            [
+                str(len(end.members)),
+                f"{end.end_time:.6f} s",
+                str(int((end.trajectory.event_kinds == "impact").sum())),
+                f"{float(end.trajectory.energy(end.end_time)):.6g}",
+                end.trajectory.status.value,
+                end.trajectory.event_hash[:12],
+            ]
+            for end in sorted(run.ends, key=lambda end: -len(end.members))
+        ],
+    )
+    _say_remarks(first)
     return DONE
 
 
@@ -608,12 +665,13 @@ def _writable(text: str, default_ending: str = "") -> Path:
     return path
 
 
-def _load(run: str) -> "Trajectory":
+def _load_any(run: str) -> "Trajectory | BranchedRun":
+    """A recording, or a branched run."""
     from .bodies import FileFormatError
-    from .simulator import Trajectory
+    from .simulator.recordings import load_run
 
     try:
-        return Trajectory.load(run)
+        return load_run(Path(run))
     except FileFormatError as error:
         raise BadInput(str(error)) from None
 

@@ -90,6 +90,15 @@ class BranchedRun:
         return tuple(last)
 
     @property
+    def ends(self) -> tuple[BranchNode, ...]:
+        """The nodes in which runs end, each once: the different outcomes, with the members that have them."""
+        return tuple(node for node in self.nodes if node.ends)
+
+    def __repr__(self) -> str:
+        tree = f"{len(self.nodes)} branches, {len(self.ends)} ends"
+        return f"BranchedRun({len(self)} members, {tree}, seed {self.seed})"
+
+    @property
     def trajectories(self) -> tuple[Trajectory, ...]:
         """The whole run of every member; members that never part have one trajectory."""
         return tuple(self.nodes[leaf].trajectory for leaf in self.leaves)

@@ -3,7 +3,6 @@
 import math
 import os
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -13,8 +12,8 @@ from .branches import BranchedRun
 from .ensembles.members import member_generator
 from .event import EventKind
 from .notes import STATE_SET, noted_drive
-from .record.recording import kind_of
 from .record.trajectory import RunStatus, Trajectory
+from .recordings import load_run
 from .replay import Later, Replay, ReplayError, started_again
 from .state import Array
 
@@ -68,15 +67,11 @@ def verify(
     (True, 1)
     """
     if not isinstance(recording, Trajectory | BranchedRun):
-        recording = _loaded(file_path("recording", recording))
+        recording = load_run(file_path("recording", recording))
     if isinstance(recording, BranchedRun):
         return _verify_tree(recording, progress)
     done, difference = _again(recording, None, progress)
     return Verification(done, recording.event_hash, difference)
-
-
-def _loaded(path: Path) -> Trajectory | BranchedRun:
-    return BranchedRun.load(path) if kind_of(path) == "carom branched run" else Trajectory.load(path)
 
 
 def _verify_tree(run: BranchedRun, progress: bool) -> Verification:

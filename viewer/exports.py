@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from . import pictures
+from .branched import spread
 from .files import check_writable
 from .gltf import write_glb
 from .html_player import write_player
@@ -44,7 +45,8 @@ def render(
 ) -> Path:
     """Draw a trajectory without a display; the ending of the path decides what is written. Return the path.
 
-    Several trajectories, given as a sequence, are overlaid as in the window, each in its colour under its label.
+    Several trajectories, given as a sequence, are overlaid as in the window, each in its colour under its label; so
+    are the ends of a `BranchedRun`.
 
     .png : one picture at `time` [s], by default the end; a folder, or a name with %d or %04d in it: a
         sequence of pictures, a frame each
@@ -66,7 +68,7 @@ def render(
     kind, target = _kind_of_file(path)
     given["density"] = True if density else None
     _check_options(kind, {name for name, value in given.items() if value is not None})
-    runs = list(trajectory) if isinstance(trajectory, Sequence) else [trajectory]
+    runs, labels = spread(trajectory, labels)
     if density and len(runs) < 2:
         raise ValueError(f"density: expected several trajectories, got {len(runs)}")
     if len(runs) != 1 and kind == ".glb":

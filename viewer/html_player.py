@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..progress import ProgressBar
+from .branched import spread
 from .files import check_writable, whole_file
 from .keyframes import Keys, motion_keys
 from .stage import Stage, event_table
@@ -34,19 +35,15 @@ def player_html(
     title: str = "carom",
     progress: bool = False,
 ) -> str:
-    """Return the page that replays one trajectory, or several laid over each other.
+    """Return the page that replays one trajectory, or several laid over each other, or the ends of a `BranchedRun`.
 
     labels : a name for each, by default the name of its law
     start, end : the span [s] that is shown, by default all of it
     speed : simulated seconds for a second of watching, by default as in the window
     progress : show a bar on a terminal when it takes long
     """
-    runs = list(trajectories) if isinstance(trajectories, Sequence) else [trajectories]
-    if not runs:
-        raise ValueError("trajectories: expected at least one")
-    names = [str(run.law_name) for run in runs] if labels is None else [str(label) for label in labels]
-    if len(names) != len(runs):
-        raise ValueError(f"labels: expected one for each of {len(runs)} trajectories, got {len(names)}")
+    runs, given = spread(trajectories, labels)
+    names = [str(run.law_name) for run in runs] if given is None else given
     begin = min(float(run.start_time) for run in runs) if start is None else start
     finish = max(float(run.end_time) for run in runs) if end is None else end
     with ProgressBar(0, len(runs), "sampling") as bar:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from .branched import spread
 from .display import load_pyglet
 from .meshes import Mesh
 from .pictures import check_size
@@ -23,7 +24,8 @@ def view(
     """Replay a trajectory in a window; returns when the window is closed. Press H there for its keys.
 
     trajectory : one, or several that are overlaid as outcomes of each other; instead of a trajectory the file
-        name of a recording, which is read again as long as its run goes on
+        name of a recording, which is read again as long as its run goes on. A `BranchedRun`, or the file of one, is
+        shown with all its ends over each other.
     labels : what the runs are called in the window, by default their laws or file names
     outcomes : an `OutcomeSet` of the impact with as many contacts, or a dictionary from the number of an impact
         (from 1) to one: at that impact, the velocities that the bodies may have next are drawn as a fan
@@ -44,11 +46,7 @@ def view(
 
 def make_runs(trajectory: Any, labels: Sequence[str] | None = None, outcomes: Any = None) -> list[Run]:
     """The runs of a replay, see `view`."""
-    given = list(trajectory) if isinstance(trajectory, list | tuple) else [trajectory]
-    if not given:
-        raise ValueError("trajectory: expected at least one, got an empty list")
-    if labels is not None and len(labels) != len(given):
-        raise ValueError(f"labels: expected {len(given)}, one for each trajectory, got {len(labels)}")
+    given, labels = spread(_with_trees(trajectory), labels)
     _check_outcomes(outcomes)
     pool: dict[Any, Mesh] = {}
     runs = []
@@ -66,6 +64,17 @@ def make_runs(trajectory: Any, labels: Sequence[str] | None = None, outcomes: An
     if labels is None:
         _tell_apart(runs)
     return runs
+
+
+def _with_trees(trajectory: Any) -> list[Any]:
+    """What was given as a list, in which files of branched runs are read."""
+    from ..simulator.recordings import is_tree, load_run
+
+    given = list(trajectory) if isinstance(trajectory, list | tuple) else [trajectory]
+    return [
+        load_run(Path(one)) if isinstance(one, str | os.PathLike) and is_tree(Path(one)) else one
+        for one in given
+    ]
 
 
 def load_recording(path: Path) -> Any:

@@ -34,7 +34,7 @@ def test_arguments_of_other_programs(make, said):
 def test_what_a_constructor_says_itself_is_kept():
     with pytest.raises(TypeError, match="radius: expected a number, got 'wide'"):
         carom.Sphere("wide")
-    with pytest.raises(TypeError, match="Sphere: expected radius, such as radius=0.1"):
+    with pytest.raises(TypeError, match=r"Sphere: expected radius, such as radius=0\.1"):
         carom.Sphere()
     with pytest.raises(TypeError, match="takes"):
         carom.Sphere(1.0, 2.0)

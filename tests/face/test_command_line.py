@@ -1,6 +1,9 @@
 """The command line, as a user meets it: statuses, sentences, and what is left on the disk."""
 
+import platform
+import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import h5py
@@ -10,7 +13,7 @@ import pytest
 import carom
 from carom import command_line, demos
 from carom.command_line import main
-from carom.demos import ComputedDemo, demo_by_name, demo_names, shipped_mesh
+from carom.demos import THEMES, ComputedDemo, demo_by_name, demo_names, demo_summary, shipped_mesh
 from carom.viewer import DisplayError
 
 COMPUTED = [name for name in demo_names() if isinstance(demo_by_name(name), ComputedDemo)]
@@ -61,16 +64,35 @@ def test_help_shows_an_example(capsys, command):
 
 def test_version(capsys):
     assert main(["--version"]) == 0
-    assert capsys.readouterr().out.startswith("carom ")
-
-
-def test_demo_alone_lists_every_demo_on_one_line(capsys):
-    assert main(["demo"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == len(demo_names()) + 1
-    assert all(
-        line.startswith(name) and len(line) <= 80 for line, name in zip(lines, demo_names(), strict=False)
+    assert capsys.readouterr().out == (
+        f"carom {carom.__version__} (Python {platform.python_version()}, numba {version('numba')}, "
+        f"numpy {version('numpy')})\n"
     )
+    assert version("carom") == carom.__version__
+
+
+def test_demo_alone_lists_every_demo_on_one_line_under_its_theme(capsys):
+    assert main(["demo"]) == 0
+    *lines, last = capsys.readouterr().out.splitlines()
+    assert last == "Run one with `carom demo NAME`."
+    listed = [line.split()[0] for line in lines if line.startswith("  ")]
+    assert sorted(listed) == list(demo_names())
+    assert [line.removesuffix(":") for line in lines if not line.startswith("  ")] == list(THEMES)
+    assert all(len(line) <= 80 for line in lines)
+    assert all(demo_summary(name) for name in demo_names())
+
+
+def test_a_list_of_demos_imports_nothing_that_takes_long():
+    script = (
+        "import sys; from carom.command_line import main; main(['demo']); "
+        "assert not {'numpy', 'scipy', 'numba', 'trimesh', 'h5py', 'rich'} & set(sys.modules), sys.modules.keys()"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True, stdout=subprocess.DEVNULL)
+
+
+def test_a_slip_in_the_name_of_a_demo(capsys):
+    assert main(["demo", "bounsing-ball"]) == 2
+    assert capsys.readouterr().err.endswith("got 'bounsing-ball': did you mean 'bouncing-ball'?\n")
 
 
 @pytest.mark.parametrize("name", [name for name in demo_names() if name not in COMPUTED])

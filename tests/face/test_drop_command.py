@@ -154,7 +154,7 @@ def bar_of_a_drop(monkeypatch, tick, terminal):
     written = io.StringIO()
     console = Console(file=written, force_terminal=terminal, width=80)
     monkeypatch.setattr("rich.progress.get_console", lambda: console)
-    monkeypatch.setattr(progress, "clock", Clock(tick))
+    monkeypatch.setattr(progress, "running_time", Clock(tick).monotonic)
     assert main(["drop", "--seed", "3", "--duration", "0.5", "--no-view"]) == 0
     return written.getvalue()
 
@@ -206,20 +206,24 @@ def test_dented_mesh_keeps_its_triangles(capsys, monkeypatch, source, sentence):
     assert body.mass == pytest.approx(1000.0 * 48.0 * (0.9 if source == "surface" else 1.0), rel=1e-12)
 
 
-def test_open_mesh_needs_mass_from_its_hull(capsys, monkeypatch):
+def test_open_mesh_has_the_mass_of_its_hull(capsys, monkeypatch):
     write_box("open.obj", slice(2, None))
     remark = "10 triangles; is open: 4 of its edges border one face only"
-    assert main(["drop", "open.obj", "--no-view"]) == 2
+    assert main(["drop", "open.obj", "--no-view", "--mass-from", "surface"]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err == (
         "carom: open.obj: is open: 4 of its edges border one face only, so it encloses no solid to take mass "
         "from: take it from its hull, --mass-from hull\n"
     )
-    text = said_by_drop(capsys, monkeypatch, "open.obj", "--mass-from", "hull")
-    sentence = "Shape is the true triangles, mass that of the convex hull."
-    assert text == f"open.obj: {remark}. Rescaled to 0.2 m across. {sentence}\n"
-    assert load_dropped_mesh("open.obj", mass_from="hull").diameter == pytest.approx(0.2)
+    for options in ([], ["--mass-from", "hull"]):
+        text = said_by_drop(capsys, monkeypatch, "open.obj", *options)
+        sentence = "Shape is the true triangles, mass that of the convex hull."
+        assert text == f"open.obj: {remark}. Rescaled to 0.2 m across. {sentence}\n"
+    for source in (None, "hull"):
+        mesh = load_dropped_mesh("open.obj", mass_from=source)
+        assert mesh.diameter == pytest.approx(0.2)
+        assert mesh.shape.mass_from == "hull"
 
 
 def test_nearly_convex_meshes_are_not_called_convex():

@@ -375,7 +375,7 @@ def test_runs_are_named_and_checked(fakes):
     ball = fakes.bouncing_ball()
     assert [run.name for run in make_runs([ball, ball])] == ["run 1", "run 2"]
     assert [run.name for run in make_runs([ball, ball], ["a", "b"])] == ["a", "b"]
-    with pytest.raises(ValueError, match="names: expected 2"):
+    with pytest.raises(ValueError, match="labels: expected 2"):
         make_runs([ball, ball], ["a"])
     with pytest.raises(ValueError, match="trajectory: expected at least one"):
         make_runs([])

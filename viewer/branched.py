@@ -1,0 +1,44 @@
+"""Trees of runs, of which every end is shown as a run of its own."""
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+
+def spread(trajectory: Any, labels: Sequence[str] | None = None) -> tuple[list[Any], list[str] | None]:
+    """What was given as a list, in which every end of a `BranchedRun` stands by itself, and their labels.
+
+    A tree that ends in several ways has for each end the label "k of n", how many of its members end so, after
+    the tree's own label if there are labels. These are None where nobody gave any and there is no tree.
+    ValueError where nothing is given, or another number of labels.
+    """
+    given = (
+        list(trajectory) if isinstance(trajectory, Sequence) and not _is_path(trajectory) else [trajectory]
+    )
+    if not given:
+        raise ValueError("trajectory: expected at least one, got an empty list")
+    if labels is not None and len(labels) != len(given):
+        raise ValueError(f"labels: expected {len(given)}, one for each trajectory, got {len(labels)}")
+    if labels is None and not any(map(_is_tree, given)):
+        return given, None
+    runs: list[Any] = []
+    names: list[str] = []
+    for number, one in enumerate(given):
+        label = "" if labels is None else str(labels[number])
+        if not _is_tree(one):
+            runs.append(one)
+            names.append(label or str(getattr(one, "law_name", "")) or "run")
+            continue
+        for end in one.ends:
+            share = f"{len(end.members)} of {len(one)}"
+            runs.append(end.trajectory)
+            names.append(f"{label}: {share}" if label else share)
+    return runs, names
+
+
+def _is_path(given: Any) -> bool:
+    return isinstance(given, str | os.PathLike)
+
+
+def _is_tree(given: Any) -> bool:
+    return hasattr(given, "nodes") and hasattr(given, "ends")
