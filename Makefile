@@ -1,6 +1,6 @@
 # One command set, used by hand, by the pre-commit hook and by CI.
 
-.PHONY: check format lint types test
+.PHONY: check format lint types test docs wheel
 
 check: lint types test
 
@@ -17,3 +17,9 @@ types:
 
 test:
 	python -m pytest -n 2
+
+docs:
+	python -m sphinx -W --keep-going -q -b html docs build/docs
+
+wheel:
+	python -m pip wheel -q --no-deps -w dist .

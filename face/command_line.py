@@ -427,11 +427,11 @@ def _demo(options: argparse.Namespace) -> int:
     from .demos import THEMES, ComputedDemo, demo_by_name, demo_names, demo_summary
 
     if options.name is None:
-        width = max(len(name) for name in demo_names()) + 2
+        width = max(len(name) for name in demo_names()) + 1
         for theme, entries in THEMES.items():
             say(f"{theme}:")
             for name, entry in entries.items():
-                say(f"  {name:{width}}{entry.summary}")
+                say(f" {name:{width}}{entry.summary}")
         say("Run one with `carom demo NAME`.")
         return DONE
     try:

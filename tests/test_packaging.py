@@ -146,8 +146,10 @@ def test_imports_stay_light(imports, unwanted):
 
 
 def test_versions_agree():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert carom.__version__ == project["version"]
+    """The version stands in one place, from which the package's own is taken."""
+    table = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert table["project"]["dynamic"] == ["version"]
+    assert table["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "carom.__version__"}
     assert f"## {carom.__version__}" in (ROOT / "CHANGELOG.md").read_text()
 
 

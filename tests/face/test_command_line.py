@@ -75,9 +75,9 @@ def test_demo_alone_lists_every_demo_on_one_line_under_its_theme(capsys):
     assert main(["demo"]) == 0
     *lines, last = capsys.readouterr().out.splitlines()
     assert last == "Run one with `carom demo NAME`."
-    listed = [line.split()[0] for line in lines if line.startswith("  ")]
+    listed = [line.split()[0] for line in lines if line.startswith(" ")]
     assert sorted(listed) == list(demo_names())
-    assert [line.removesuffix(":") for line in lines if not line.startswith("  ")] == list(THEMES)
+    assert [line.removesuffix(":") for line in lines if not line.startswith(" ")] == list(THEMES)
     assert all(len(line) <= 80 for line in lines)
     assert all(demo_summary(name) for name in demo_names())
 
