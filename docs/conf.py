@@ -1,0 +1,59 @@
+"""How the site is built: ``make docs``. Pages of the reference, replays and downloads are made first."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+_HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(_HERE), str(_HERE.parent / ".links")]
+
+from api_pages import write_pages  # noqa: E402
+from downloads import write_downloads  # noqa: E402
+from replays import write_replays  # noqa: E402
+
+import carom  # noqa: E402
+
+project = "carom"
+author = "carom contributors"
+copyright = author
+version = release = carom.__version__
+extensions = ["myst_parser"]
+source_suffix = {".md": "markdown"}
+exclude_patterns = ["players_root/**", "notebooks/**"]
+myst_heading_anchors = 4
+myst_enable_extensions = ["colon_fence"]
+html_theme = "pydata_sphinx_theme"
+html_title = "carom"
+html_extra_path = ["players_root"]
+html_show_sourcelink = False
+html_theme_options = {
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+templates_path: list[str] = []
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+highlight_language = "python"
+
+
+def setup(app: Any) -> None:
+    """Make what is not written by hand; before pages are looked for."""
+    write_pages(_HERE / "api")
+    write_downloads(_HERE / "tutorials", _HERE / "notebooks")
+    players = _HERE / "players_root" / "players"
+    players.parent.mkdir(exist_ok=True)
+    write_replays(players)
+    app.connect("source-read", _with_downloads)
+
+
+def _with_downloads(app: Any, page: str, source: list[str]) -> None:
+    """At the end of every tutorial: the page as a script and a notebook."""
+    room, _, name = page.rpartition("/")
+    if room == "tutorials" and name != "index":
+        source[0] += (
+            f"\n\nThis page as {{download}}`a script <../notebooks/{name}.py>` and as "
+            f"{{download}}`a notebook <../notebooks/{name}.ipynb>`.\n"
+        )
