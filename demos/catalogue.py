@@ -54,6 +54,7 @@ THEMES: dict[str, dict[str, Entry]] = {
         ),
     },
     "Every outcome of an undecided impact": {
+        "landing": Entry("landing", "Landing", "one landing, twenty outcomes over each other"),
         "block-outcomes": Entry(
             "impact_outcomes", "BlockOutcomes", "every outcome of a flat landing (Halm & Posa, 5.4.1)"
         ),

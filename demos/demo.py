@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from ..bodies import Scene
-    from ..simulator import Trajectory
+    from ..simulator import BranchedRun, Trajectory
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class WritingDemo(ComputedDemo, Protocol):
 
 @runtime_checkable
 class RecordingDemo(WritingDemo, Protocol):
-    """A demo that moves its bodies by its own means; the file it writes is the recording."""
+    """A demo that moves its bodies by its own means; the file it writes is the recording, or a branched run."""
 
-    def run(self, seed: int = 0, progress: bool = False) -> "Trajectory":
+    def run(self, seed: int = 0, progress: bool = False) -> "Trajectory | BranchedRun":
         """The motion from that seed, which tables, checks and the file are then about."""

@@ -1,5 +1,6 @@
 """How the site is built: ``make docs``. Pages of the reference, replays and downloads are made first."""
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,7 @@ def setup(app: Any) -> None:
     players.parent.mkdir(exist_ok=True)
     write_replays(players)
     app.connect("source-read", _with_downloads)
+    app.connect("source-read", _with_code)
 
 
 def _with_downloads(app: Any, page: str, source: list[str]) -> None:
@@ -57,3 +59,19 @@ def _with_downloads(app: Any, page: str, source: list[str]) -> None:
             f"\n\nThis page as {{download}}`a script <../notebooks/{name}.py>` and as "
             f"{{download}}`a notebook <../notebooks/{name}.ipynb>`.\n"
         )
+
+
+def _with_code(app: Any, page: str, source: list[str]) -> None:
+    """Under every caption of the gallery: the function that makes its picture, which has its name."""
+    if page != "gallery":
+        return
+    parts, picture = [], None
+    for part in source[0].split("\n\n"):
+        shown = re.match(r"!\[.*\]\(gallery_(\w+)\.\w+\)$", part)
+        parts.append(part)
+        if shown:
+            picture = shown[1]
+        elif picture and part.startswith("*"):
+            parts.append(f"```{{literalinclude}} make_gallery.py\n:pyobject: {picture}\n```")
+            picture = None
+    source[0] = "\n\n".join(parts)

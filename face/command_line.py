@@ -736,9 +736,10 @@ def _exit_status(trajectory: "Trajectory") -> int:
     return DONE if good else ENDED_BADLY
 
 
-def _show(trajectory: "Trajectory", out: Path, no_view: bool) -> None:
-    """Replay in a window where there is one, else draw six moments beside the recording."""
-    from .viewer import DisplayError, has_display, render_strip, view
+def _show(trajectory: "Trajectory | BranchedRun", out: Path, no_view: bool) -> None:
+    """Replay in a window where there is one, else draw six moments beside the recording; of a tree all ends."""
+    from .simulator import Trajectory
+    from .viewer import DisplayError, has_display, render, render_strip, view
 
     if has_display() and not no_view:
         try:
@@ -747,14 +748,18 @@ def _show(trajectory: "Trajectory", out: Path, no_view: bool) -> None:
         except DisplayError as error:
             say(str(error))
     picture = out.with_suffix(".png")
+    single = isinstance(trajectory, Trajectory)
     try:
-        render_strip(trajectory, picture)
+        if single:
+            render_strip(trajectory, picture)
+        else:
+            render(trajectory, picture)
     except DisplayError as error:
         say(f"No picture: {error}")
     except OSError as error:
         say(f"No picture: {picture} cannot be written ({error.strerror or error}).")
     else:
-        say(f"Six moments: {picture}")
+        say(f"{'Six moments' if single else 'All ends'}: {picture}")
 
 
 def _say_checks(checks: "list[Check]") -> None:
