@@ -30,10 +30,13 @@ html_show_sourcelink = False
 html_theme_options = {
     "show_toc_level": 2,
     "navigation_with_keys": False,
+    "navbar_align": "left",
+    "header_links_before_dropdown": 6,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
 }
+html_sidebars = {"gallery": []}
 templates_path: list[str] = []
 html_static_path = ["static"]
 html_css_files = ["site.css"]

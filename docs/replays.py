@@ -5,20 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import carom
+from carom.demos.landing import Landing
 
 
 def landing() -> Any:
     """A block that lands flat, with all its outcomes."""
-    surface = carom.Material(friction=0.5)
-    scene = carom.Scene()
-    scene.planar()
-    scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True, material=surface, name="floor"))
-    scene.add(
-        carom.Body(
-            carom.Box((0.3, 0.3, 0.6)), density=500.0, position=(0, 0, 0.5), material=surface, name="block"
-        )
-    )
-    return carom.Simulator(scene, carom.SetValuedRouth()).branches(12, seed=0, until=0.9, tolerance=1e-9)
+    return Landing().tree
 
 
 def bouncing_ball() -> Any:

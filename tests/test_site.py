@@ -27,8 +27,8 @@ def site(tmp_path_factory):
     """The site, built anew."""
     folder = tmp_path_factory.mktemp("site")
     done = subprocess.run(
-        [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-E", "-b", "html", "-d", str(folder / "trees"),
-         str(ROOT / "docs"), str(folder / "html")],
+        [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-E", "-b", "html",
+         "-d", str(folder / "trees"), str(ROOT / "docs"), str(folder / "html")],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
