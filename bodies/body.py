@@ -51,7 +51,8 @@ class Body:
     fixed it flies freely, and needs a mass as every body that can move.
 
     ``color`` is what the body looks like in windows, pictures and exports: a name such as "red", "#rrggbb", or red,
-    green and blue from 0 to 1; it is kept as "#rrggbb", and None leaves the choice to the viewer.
+    green and blue from 0 to 1; it is kept as "#rrggbb", and None leaves the choice to the viewer. Half-spaces are
+    drawn as tiled floors whatever theirs is.
 
     All arrays are read-only. Raises ValueError or TypeError that names the field.
 

@@ -64,7 +64,9 @@ def glb(trajectory: Any, times: np.ndarray, *, fps: int, progress: bool = False)
     children += sorted(nodes.values())
     if stage.planes:
         floor = _floor_mesh(document, FLOOR_REACH * stage.scale / stage.tile / 2)
-        children += [_plane_node(document, plane, stage, floor) for plane in stage.planes]
+        names = [str(body.name) for body in bodies if type(body.shape).__name__ == "HalfSpace"]
+        for name, plane in zip(names, stage.planes, strict=True):
+            children.append(_plane_node(document, name, plane, stage, floor))
     keys = _key_times(trajectory, times)
     with ProgressBar(0, 1, "sampling") as bar:
         states = sample_states(trajectory, keys, show=bar.show if progress else None)
@@ -226,12 +228,12 @@ def _floor_mesh(document: _Document, tiles: float) -> int:
     return document.add("meshes", {"name": "tiles", "primitives": [primitive]})
 
 
-def _plane_node(document: _Document, plane: Plane, stage: Stage, mesh: int) -> int:
+def _plane_node(document: _Document, name: str, plane: Plane, stage: Stage, mesh: int) -> int:
     """The floor's square in a plane, under the middle of the motion; the number of its node."""
     middle = stage.centre - plane.normal * (plane.normal @ stage.centre - plane.offset)
     reach = FLOOR_REACH * stage.scale
     node = {
-        "name": "plane",
+        "name": name,
         "mesh": mesh,
         "translation": middle.tolist(),
         "rotation": _rotation_between(np.array([0.0, 0.0, 1.0]), plane.normal),

@@ -254,10 +254,11 @@ class HeadsUp:
                 words = f"all {len(replay.runs)} outcomes"
                 if len(replay.runs) > OUTCOME_ROWS:
                     words += ", Tab: next"
+                words = fitted(overlay, words, row.width - 42 * unit, 9.5 * unit)
                 overlay.text(words, row.left + 32 * unit, y, size=9.5 * unit, colour=ink)
             else:
                 overlay.disc(row.left + 37 * unit, y, 5 * unit, to_bytes(colour_of_run(number)))
-                words = shortened(replay.runs[number].name, 24)
+                words = fitted(overlay, replay.runs[number].name, row.width - 60 * unit, 9.5 * unit)
                 overlay.text(words, row.left + 50 * unit, y, size=9.5 * unit, colour=ink)
 
     def _outcome_rows(self) -> list[tuple[int, Box]]:
@@ -286,7 +287,7 @@ class HeadsUp:
         for number, run in enumerate(replay.runs):
             if number:
                 overlay.box(number * width - unit, 0, 2 * unit, self.height, PANEL, 0.0)
-            words = f"{number + 1}   {shortened(run.name, 30)}"
+            words = fitted(overlay, f"{number + 1}   {run.name}", width - 30 * unit, 10.5 * unit)
             x, y = (number + 0.5) * width, self.bar.bottom + self.bar.height + 72 * unit
             overlay.text(words, x, y, size=10.5 * unit, anchor="center", paper=True)
 
@@ -341,7 +342,8 @@ class HeadsUp:
                 overlay.disc(x + 4 * unit, y, 4 * unit, colour)
                 x += 14 * unit
             ink = ACCENT if number == 0 else PANEL_FAINT
-            overlay.text(word, x, y, size=9.5 * unit, colour=ink)
+            room = left + width - 14 * unit - x - overlay.width(value, 9.5 * unit) - 8 * unit
+            overlay.text(fitted(overlay, word, room, 9.5 * unit), x, y, size=9.5 * unit, colour=ink)
             overlay.text(
                 value, left + width - 14 * unit, y, size=9.5 * unit, anchor="right", colour=PANEL_INK
             )
@@ -442,7 +444,7 @@ def contact_lines(replay: Replay, contacts: ContactView) -> list[tuple[str, str,
     for number in np.argsort(-sizes, kind="stable")[:CONTACT_ROWS]:
         names = [str(bodies[body].name or body) for body in contacts.bodies[number]]
         mode = contacts.modes[number]
-        words = shortened(" – ".join(names), 20)
+        words = " – ".join(names)
         lines.append((words, quantity(float(sizes[number]), "N s"), to_bytes(MODE_COLOURS[mode])))
     if len(contacts) > CONTACT_ROWS:
         lines.append((f"and {len(contacts) - CONTACT_ROWS} more", "", None))
@@ -464,6 +466,20 @@ def quantity(value: float, unit: str) -> str:
 def vector(values: np.ndarray, unit: str = "m/s") -> str:
     """Write three components."""
     return f"({', '.join(f'{value:.3g}' for value in np.where(np.abs(values) < 1e-12, 0.0, values))}) {unit}"
+
+
+def fitted(overlay: Any, words: str, room: float, size: float) -> str:
+    """As many letters as have room [pixels] in a line of this size, with a sign where some are left out."""
+    if overlay.width(words, size) <= room:
+        return words
+    few, many = 0, len(words)  # letters that fit, and that do not
+    while many - few > 1:
+        middle = (few + many) // 2
+        if overlay.width(f"{words[:middle].rstrip()}…", size) <= room:
+            few = middle
+        else:
+            many = middle
+    return f"{words[:few].rstrip()}…"
 
 
 def shortened(words: str, most: int) -> str:

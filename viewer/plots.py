@@ -32,6 +32,8 @@ class Canvas(Protocol):
     def text(self, words: str, x: float, y: float, *, size: float, anchor: Literal["left", "center", "right"],
              colour: Colour) -> None: ...  # fmt: skip
 
+    def width(self, words: str, size: float) -> float: ...
+
     def box(
         self, x: float, y: float, width: float, height: float, colour: Colour, radius: float = 0
     ) -> None: ...
@@ -271,13 +273,14 @@ class PlotPanel:
     ) -> None:
         """The cursor, and the values there."""
         top = frame.bottom + frame.height
-        slot = frame.width / max(len(chart.lines), 2)
-        for number, (name, line) in enumerate(chart.lines.items()):
+        header = []
+        for name, line in chart.lines.items():
             now = value_at(line, place)
-            words = name if now is None else f"{name} {reading(now, chart)}"
-            start = frame.left + number * slot
+            header.append(name if now is None else f"{name} {reading(now, chart)}")
+        starts, size = header_places(canvas, header, frame, unit)
+        for number, (words, start) in enumerate(zip(header, starts, strict=True)):
             colour = colours.lines[number % len(colours.lines)]
-            canvas.text(words, start, top + 11 * unit, size=8.5 * unit, anchor="left", colour=colour)
+            canvas.text(words, start, top + 11 * unit, size=size, anchor="left", colour=colour)
         x = self._across.pixel(place)
         canvas.line(x, frame.bottom, x, top, 1.5 * unit, colours.cursor)
 
@@ -320,6 +323,26 @@ class PlotPanel:
         middle = self._across.first + self._across.length / 2
         name = AXIS_NAMES[self.over]
         canvas.text(name, middle, bottom + 10 * unit, size=9 * unit, anchor="center", colour=colours.ink)
+
+
+def header_places(canvas: Canvas, header: list[str], frame: Box, unit: float) -> tuple[list[float], float]:
+    """Where the words over a chart begin [pixels], and their size.
+
+    In even slots where that leaves a gap between them, else one after the other, and smaller where the frame has no
+    room for all.
+    """
+    size, gap = 8.5 * unit, 10 * unit
+    widths = [canvas.width(words, size) for words in header]
+    slot = frame.width / max(len(header), 2)
+    if all(width + gap <= slot for width in widths[:-1]) and sum(widths[-1:]) <= slot:
+        return [frame.left + number * slot for number in range(len(header))], size
+    gaps = gap * (len(header) - 1)
+    shrunk = min(1.0, (frame.width - gaps) / max(sum(widths), 1.0))
+    starts, left = [], frame.left
+    for width in widths:
+        starts.append(left)
+        left += shrunk * width + gap
+    return starts, shrunk * size
 
 
 def _charts(trajectory: Any, over: Over) -> Iterator[list[Chart]]:

@@ -4,7 +4,7 @@ import pytest
 
 from carom import Body, HalfSpace, Material, Scene, SequentialReflection, Simulator, Sphere
 from carom.viewer.actions import GROUPS, press
-from carom.viewer.heads_up import HeadsUp, body_lines, contact_lines, quantity, shortened, walk_words
+from carom.viewer.heads_up import HeadsUp, body_lines, contact_lines, fitted, quantity, shortened, walk_words
 from carom.viewer.replay import Replay
 from carom.viewer.run import Run
 
@@ -235,3 +235,38 @@ def test_the_panel_of_an_impact_tells_where_inside_it_one_is(dropped):
     assert said[0] == "before impact"
     assert said[1] == "stage 1/2, 25 % of it"
     assert said[2].startswith("stage 1/2: ")
+
+
+def test_long_names_of_runs_and_bodies_stay_in_their_boxes(fakes):
+    names = ["W" * 40, "a very long label of the second one", "short"]
+    replay = Replay([Run(fakes.bouncing_ball(), name) for name in names])
+    overlay = Recorder()
+    heads_up = HeadsUp(replay, SIZE, 1.0)
+    heads_up.draw(overlay)
+    rows = [row for _, row in heads_up._outcome_rows()]
+    for words, (left, bottom, right, top) in zip(overlay.words, overlay.extents, strict=True):
+        for row in rows:
+            if row.holds(left, (bottom + top) / 2):
+                assert right <= row.left + row.width, words
+    assert "short" in overlay.words
+
+
+def test_a_table_keeps_words_off_its_values(one):
+    overlay = Recorder()
+    lines = [
+        ("contacts", "impulse", None),
+        ("the floor of the hall – a box with a long name", "12.34 N s", None),
+    ]
+    HeadsUp(one, SIZE, 1.0)._draw_table(overlay, 400.0, lines)
+    (word, value) = overlay.extents[2:]
+    assert word[2] + 7.9 <= value[0]
+    assert overlay.words[2].endswith("…")
+
+
+@pytest.mark.parametrize("room", [0.0, 5.0, 20.0, 77.0, 500.0])
+def test_fitted_words(room):
+    overlay, words = Recorder(), "some words that are long"
+    found = fitted(overlay, words, room, 10.0)
+    assert found == words or found.endswith("…")
+    assert found == "…" or overlay.width(found, 10.0) <= room
+    assert (found == words) == (overlay.width(words, 10.0) <= room)

@@ -6,9 +6,11 @@ import pytest
 from carom import Body, HalfSpace, Material, Scene, SequentialReflection, Simulator, Sphere
 from carom.viewer import plots, series
 from carom.viewer.plots import (
+    Box,
     PlotColours,
     PlotPanel,
     columns_of,
+    header_places,
     thinned_line,
     thinned_points,
     ticks,
@@ -26,6 +28,9 @@ class Paper:
 
     def text(self, words, x, y, *, size, anchor, colour):
         self.texts.append((words, x, y))
+
+    def width(self, words, size):
+        return 0.6 * size * len(words)
 
     def box(self, x, y, width, height, colour, radius=0.0):
         self.boxes.append((x, y, width, height))
@@ -265,3 +270,22 @@ def test_very_many_points_are_drawn_as_columns_from_lowest_to_highest(panel, mon
     assert discs > 10
     assert not few.discs
     assert len(few.boxes) == boxes + discs
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        ["before", "after"],
+        ["before −4.25e−05", "after −1.2e−07", "slip 3.0"],
+        ["before −4.25e−05 and more", "after", "slip 3.1415926535"],
+        ["one"],
+    ],
+)
+def test_words_over_a_chart_are_apart_and_inside(header):
+    paper, frame = Paper(), Box(40.0, 0.0, 250.0, 80.0)
+    starts, size = header_places(paper, header, frame, 1.0)
+    ends = [start + paper.width(words, size) for start, words in zip(starts, header, strict=True)]
+    assert all(start - end > 9.9 for start, end in zip(starts[1:], ends[:-1], strict=True))
+    assert starts[0] == frame.left
+    assert ends[-1] <= frame.left + frame.width + 1e-9
+    assert 4.0 < size <= 8.5
