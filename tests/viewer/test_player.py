@@ -316,7 +316,7 @@ def test_titles_cannot_break_the_page(balls):
 
 
 def test_labels_are_one_for_each_run(balls):
-    with pytest.raises(ValueError, match="labels: expected one for each of 2 trajectories, got 1"):
+    with pytest.raises(ValueError, match="labels: expected 2, one for each trajectory, got 1"):
         player_html([balls(1), balls(1)], labels=["one"])
     with pytest.raises(ValueError, match="at least one"):
         player_html([])
