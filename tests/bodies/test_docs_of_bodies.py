@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from carom.bodies import body, shapes
+from carom.bodies import body, orientation, scene, shapes
 
 TEXT = (Path(__file__).parents[2] / "docs" / "bodies.md").read_text(encoding="utf-8")
 
@@ -25,7 +25,9 @@ def test_code_of_the_page_runs():
     assert abs(names["run"].ledger(1.0).residual) < 1e-9
 
 
-@pytest.mark.parametrize("module", [body, shapes], ids=["body", "shapes"])
+@pytest.mark.parametrize(
+    "module", [body, orientation, scene, shapes], ids=["body", "orientation", "scene", "shapes"]
+)
 def test_examples_print_what_they_say(module):
     failed, run = doctest.testmod(module)
     assert run > 0

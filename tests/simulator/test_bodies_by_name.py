@@ -1,11 +1,13 @@
 """Bodies by name, in scenes, states and runs; and what these say of themselves."""
 
+import doctest
 import pickle
 
 import numpy as np
 import pytest
 
 import carom
+from carom.simulator.record import body_run
 
 
 @pytest.fixture
@@ -105,3 +107,8 @@ def test_a_notebook_shows_the_bodies_of_a_scene_and_no_markup_of_their_names(fal
         many.add(carom.Body(carom.Sphere(0.1), mass=1.0, position=(k, 0, 0)))
     assert many._repr_html_().count("<tr>") == 31
     assert "and 10 more" in many._repr_html_()
+
+
+def test_its_example_prints_what_it_says():
+    failed, run = doctest.testmod(body_run)
+    assert (failed, run > 0) == (0, True)
