@@ -20,7 +20,12 @@ RULES = ["maximum-dissipation", "coulomb"]
 
 
 def distance_from_fixed_point(problem, impulse, rule):
-    """The residual by its definition, contact by contact, from matrix products."""
+    """The residual by its definition, contact by contact, from matrix products: relative to the largest impulse, or
+    to what would stop the fastest contact.
+
+    A one-contact solution jumps where the contact sticks with its impulse on the edge of the cone; of velocities
+    that are equal but for rounding, those count from which the impulse is nearest.
+    """
     dim = problem.dim
     W, q, friction, _ = problem.kernel_arrays()
     code = {"maximum-dissipation": 0, "coulomb": 1}[rule]
@@ -30,13 +35,23 @@ def distance_from_fixed_point(problem, impulse, rule):
         others = impulse.copy()
         others[own] = 0.0
         b = -(q + W @ others)[own]
-        alone, frames = np.empty(dim), np.empty((1, 10))
+        rounding = 1e-15 * float((np.abs(q[own]) + np.abs(W[own]) @ np.abs(impulse)).max())
+        frames = np.empty((1, 10))
         block = np.ascontiguousarray(W[own, own])
         if dim == 3:
             relaxation_kernels.contact_frames(block[None], friction[c : c + 1], frames)
-        relaxation_kernels.one_contact(block, b, friction[c], frames[0], code, dim, impulse[own], alone, 1e-9)
-        worst = max(worst, float(np.linalg.norm(alone - impulse[own])))
+        nearest = np.inf
+        for push in (0.0, rounding, -rounding):
+            alone = np.empty(dim)
+            pushed = b + np.eye(dim)[1] * push
+            relaxation_kernels.one_contact(
+                block, pushed, friction[c], frames[0], code, dim, impulse[own], alone, 1e-9
+            )
+            nearest = min(nearest, float(np.linalg.norm(alone - impulse[own])))
+        worst = max(worst, nearest)
+    stiffest = float(W.diagonal()[::dim].max())
     largest = float(np.linalg.norm(impulse.reshape(-1, dim), axis=1).max())
+    largest = max(largest, float(np.linalg.norm(q.reshape(-1, dim), axis=1).max()) / stiffest)
     return worst / largest if largest > 0.0 else worst
 
 
