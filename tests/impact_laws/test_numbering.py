@@ -1,5 +1,8 @@
 """How contacts are numbered changes no answer of `MaximumDissipation`."""
 
+import doctest
+import importlib
+
 import numpy as np
 import pytest
 
@@ -154,3 +157,8 @@ def test_a_renumbered_problem_keeps_names_and_intervals():
     assert other.restitution.tolist() == [0.0, 0.5]
     assert other.W.diagonal().tolist() == [3.0, 4.0, 1.0, 2.0]
     assert other.approach_threshold == problem.approach_threshold
+
+
+def test_example_of_the_docstring():
+    module = importlib.import_module("carom.impact_laws.impact_problem")
+    assert doctest.testmod(module, extraglobs={"np": np}).failed == 0
