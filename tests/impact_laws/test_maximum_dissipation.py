@@ -354,6 +354,6 @@ def test_ten_thousand_hyperstatic_problems(rule):
         approach = min(approach, float(problem.approach_measure(outcome.velocity).min()) / before)
     assert outside <= 0.0
     assert gain <= 1e-12
-    assert approach >= -1e-8
+    assert approach >= -1.1e-8  # and 1e-9 of the fastest slip, as outcomes are judged
     allowed = {"maximum-dissipation": (30, 150), "coulomb": (0, 0)}[rule]
     assert (unsolved, jumping) <= allowed
