@@ -282,6 +282,39 @@ class ImpactProblem:
         problem._build(W, u, friction, restitution, dim, SYMMETRY_REPAIRED)
         return problem
 
+    def renumbered(self, order: ArrayLike) -> Self:
+        """The same problem with its contacts in another order; W and u alone, without M and J.
+
+        order : (nc,) integers, a permutation of 0 to nc - 1: contact k of the new problem is contact order[k]
+
+        ValueError for anything else.
+
+        Example
+        -------
+        >>> problem = ImpactProblem(np.diag([1.0, 1.0, 2.0, 2.0]), [-1.0, 0.0, -3.0, 0.0], dim=2)
+        >>> problem.renumbered([1, 0]).u
+        array([-3.,  0., -1.,  0.])
+        """
+        contacts = np.asarray(order)
+        if contacts.dtype.kind not in "iu" or sorted(contacts.tolist()) != list(range(self.contact_count)):
+            raise ValueError(f"order must hold each of 0 to {self.contact_count - 1} once, got {order!r}")
+        W, u, friction, restitution = self._arrays  # type: ignore[attr-defined]
+        rows = self.rows_of(contacts)
+        problem = type(self).__new__(type(self))
+        problem._put(
+            W[np.ix_(rows, rows)], u[rows], friction[contacts], restitution[contacts], self.dim, self.asymmetry,
+            None, None, None,
+        )  # fmt: skip
+        object.__setattr__(problem, "_threshold", self.approach_threshold)
+        if self.contact_names is not None:
+            names = tuple(self.contact_names[k] for k in contacts.tolist())
+            object.__setattr__(problem, "contact_names", names)
+        return problem
+
+    def rows_of(self, contacts: ArrayLike) -> NDArray[np.intp]:
+        """Indices (dim*k,) in u of all components of contacts (k,), in their order."""
+        return (self.dim * np.asarray(contacts, dtype=np.intp)[:, None] + np.arange(self.dim)).ravel()
+
     @property
     def kinetic_energy(self) -> float | None:
         """Kinetic energy ½ vᵀMv of the whole system before the impact [J].

@@ -6,11 +6,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import relaxation_kernels
+from . import numbering_kernels, relaxation_kernels
 from .contact_network import ContactNetwork, NetworkOutcome
 from .impact_problem import ImpactProblem, _real_array
 from .law import checked_count
-from .newton_restitution import with_largest_share
+from .newton_restitution import asked_for, rebound, with_largest_share
 from .outcome import ImpactOutcome, ImpactStatus
 from .relaxation import NetworkRelaxation, relax_in_parts
 
@@ -89,7 +89,29 @@ class MaximumDissipation:
                 problem, np.zeros((1, velocity.size)), ("simultaneous impact",),
                 info={"residual": 0.0, "sweeps": 0, "newton_steps": 0},
             )  # fmt: skip
-        return with_largest_share(problem, lambda normal: self._solved(problem, normal, impulse.copy(), rng))
+        order = self._order(problem)
+        if order is None:
+            return with_largest_share(
+                problem, lambda normal: self._solved(problem, normal, impulse.copy(), rng)
+            )
+        # the search for a share decides by sums, whose last digits depend on the order of contacts
+        ordered, rows = problem.renumbered(order), problem.rows_of(order)
+        found = with_largest_share(ordered, lambda normal: self._solved(ordered, normal, impulse[rows], rng))
+        impulse = np.empty(velocity.size)
+        impulse[rows] = found.impulse
+        return ImpactOutcome.from_stages(
+            problem, impulse[None], ("simultaneous impact",), found.status, found.message, found.info
+        )
+
+    def _order(self, problem: ImpactProblem) -> NDArray[np.int64] | None:
+        """The order (nc,) in which contacts with restitution are taken; None where it is that of their numbers."""
+        inertia, _, friction, restitution = problem.kernel_arrays()
+        if problem.contact_count == 1 or not restitution.any():
+            return None
+        order = np.empty(problem.contact_count, dtype=np.int64)
+        asked = asked_for(problem, rebound(problem))
+        changes = numbering_kernels.order_by_state(inertia, asked, friction, problem.dim, order)
+        return order if changes else None
 
     def _solved(
         self, problem: ImpactProblem, normal: Array, impulse: Array, rng: np.random.Generator | None

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..compiled import kernel
+from .numbering_kernels import order_by_state, ordered_matrix, ordered_rows, put_back
 from .outcome_kernels import FINE, judge, kinetic_scales
 from .relaxation_kernels import local_blocks, residual_dense, solution_slopes, velocity_given, within_cones
 from .tolerances import NEWTON_SHIFTS, RELAXATION_ACCEPTED, RELAXATION_GAIN
@@ -86,7 +87,33 @@ def good_enough(W, q, dim, impulse, residual, tolerance):
 @kernel(allocates=True)
 def newton_dense(W, q, friction, frames, rule, dim, tolerance, begin, impulse, residual):
     """Newton steps on x - S(x) from impulses `begin` (n,), S the one-contact solutions, with slopes of S by
-    differences; impulse (n,), of this residual, becomes the best met. Returns (its residual, steps made)."""
+    differences; impulse (n,), of this residual, becomes the best met. Returns (its residual, steps made).
+    Contacts are taken as `order_by_state` orders them."""
+    order = np.empty(friction.size, np.int64)
+    if not order_by_state(W, q, friction, dim, order):
+        return newton_as_numbered(W, q, friction, frames, rule, dim, tolerance, begin, impulse, residual)
+    ordered = ordered_rows(impulse, dim, order)
+    residual, made = newton_as_numbered(
+        ordered_matrix(W, dim, order), ordered_rows(q, dim, order), ordered_rows(friction, 1, order),
+        ordered_frames(frames, order), rule, dim, tolerance, ordered_rows(begin, dim, order), ordered, residual,
+    )  # fmt: skip
+    put_back(ordered, dim, order, impulse)
+    return residual, made
+
+
+@kernel(allocates=True)
+def ordered_frames(frames, order):
+    """Frames (nc, 10) of the contacts in an order (nc,)."""
+    ordered = np.empty(frames.shape)
+    for c in range(order.size):
+        for k in range(frames.shape[1]):
+            ordered[c, k] = frames[order[c], k]
+    return ordered
+
+
+@kernel(allocates=True)
+def newton_as_numbered(W, q, friction, frames, rule, dim, tolerance, begin, impulse, residual):
+    """As `newton_dense`, contacts in the order of their numbers."""
     n, count = q.size, friction.size
     slopes = np.empty((count, dim, dim))
     local = np.empty((count, dim, dim))

@@ -140,6 +140,11 @@ STRONGE_JAMMED = 1e-12
 """Share of the approach velocity that counts as none left where a contact without normal mobility has
 stopped. Larger: slow remains are dropped. Smaller: rounding of a stop reads as endless approach."""
 
+ALIKE = 1e-6
+"""[of the fastest] Difference of normal velocities below which contacts approach alike, and share an impact at once
+before they are taken in turn. Larger: more impacts pay for sweeps that they do not need. Smaller: the corners of a
+face that comes down all but flat share unevenly, as rounding has it."""
+
 RELAXATION_GAIN = 0.1
 """Gain that short Newton steps must make over the relaxation before them to go on. Larger: stalled steps are
 repeated. Smaller: steps that would converge are given up."""

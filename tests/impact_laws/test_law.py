@@ -64,6 +64,10 @@ EXCUSED = {
 MOST_EXCUSED = {"regular": 2, "duplicated": 2, "rank_deficient": 12, "badly_scaled": 15}  # of 60
 
 
+def test_the_suite_runs_over_every_law():
+    assert {law.name for law in LAWS} == set(law_names())
+
+
 @pytest.mark.parametrize("law", LAWS, ids=repr)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dim", [2, 3])

@@ -5,6 +5,8 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
+from scipy.sparse import diags_array, lil_array
+from scipy.spatial import cKDTree
 
 from carom.impact_laws import (
     ContactNetwork,
@@ -20,7 +22,12 @@ RULES = ["maximum-dissipation", "coulomb"]
 
 
 def distance_from_fixed_point(problem, impulse, rule):
-    """The residual by its definition, contact by contact, from matrix products."""
+    """The residual by its definition, contact by contact, from matrix products: relative to the largest impulse, or
+    to what would stop the fastest contact.
+
+    A one-contact solution jumps where the contact sticks with its impulse on the edge of the cone; of velocities
+    that are equal but for rounding, those count from which the impulse is nearest.
+    """
     dim = problem.dim
     W, q, friction, _ = problem.kernel_arrays()
     code = {"maximum-dissipation": 0, "coulomb": 1}[rule]
@@ -30,13 +37,23 @@ def distance_from_fixed_point(problem, impulse, rule):
         others = impulse.copy()
         others[own] = 0.0
         b = -(q + W @ others)[own]
-        alone, frames = np.empty(dim), np.empty((1, 10))
+        rounding = 1e-15 * float((np.abs(q[own]) + np.abs(W[own]) @ np.abs(impulse)).max())
+        frames = np.empty((1, 10))
         block = np.ascontiguousarray(W[own, own])
         if dim == 3:
             relaxation_kernels.contact_frames(block[None], friction[c : c + 1], frames)
-        relaxation_kernels.one_contact(block, b, friction[c], frames[0], code, dim, impulse[own], alone, 1e-9)
-        worst = max(worst, float(np.linalg.norm(alone - impulse[own])))
+        nearest = np.inf
+        for push in (0.0, rounding, -rounding):
+            alone = np.empty(dim)
+            pushed = b + np.eye(dim)[1] * push
+            relaxation_kernels.one_contact(
+                block, pushed, friction[c], frames[0], code, dim, impulse[own], alone, 1e-9
+            )
+            nearest = min(nearest, float(np.linalg.norm(alone - impulse[own])))
+        worst = max(worst, nearest)
+    stiffest = float(W.diagonal()[::dim].max())
     largest = float(np.linalg.norm(impulse.reshape(-1, dim), axis=1).max())
+    largest = max(largest, float(np.linalg.norm(q.reshape(-1, dim), axis=1).max()) / stiffest)
     return worst / largest if largest > 0.0 else worst
 
 
@@ -133,6 +150,52 @@ def test_proximal_steps_alone_solve_piles_from_anywhere(rule, seed):
     assert solver.sweeps == 0
     assert solver.residual <= 1e-10
     assert distance_from_fixed_point(problem, solver.impulse, rule) <= 1e-9
+
+
+def packing_in_flow(seed, side):
+    """W (sparse) and u of disks on a triangular lattice over a floor that fall, shear and jostle, 85 % of the
+    neighbours in contact."""
+    rng = np.random.default_rng(seed)
+    centre = np.array([(i + 0.5 * (j % 2), j * np.sqrt(3) / 2) for j in range(side) for i in range(side)])
+    radius = 0.5 * rng.uniform(0.9, 1.0, len(centre))
+    pairs = cKDTree(centre).query_pairs(1.01, output_type="ndarray")
+    pairs = pairs[rng.random(len(pairs)) < 0.85]
+    jacobian = lil_array((2 * (len(pairs) + side), 3 * len(centre)))
+    for c, (a, b) in enumerate(pairs.tolist()):
+        normal = centre[a] - centre[b]
+        normal /= np.linalg.norm(normal)
+        for body, sign in ((a, 1.0), (b, -1.0)):
+            jacobian[2 * c, 3 * body : 3 * body + 2] = sign * normal
+            jacobian[2 * c + 1, 3 * body : 3 * body + 3] = (
+                -sign * normal[1],
+                sign * normal[0],
+                -radius[body],
+            )
+    for body in range(side):  # those on the floor
+        c = len(pairs) + body
+        jacobian[2 * c, 3 * body + 1] = 1.0
+        jacobian[2 * c + 1, 3 * body : 3 * body + 3] = 1.0, 0.0, -radius[body]
+    mobility = np.stack([radius**-2, radius**-2, 2.0 * radius**-4], axis=1).ravel()
+    velocity = 0.3 * rng.normal(size=mobility.size)
+    velocity[1::3] -= 1.0
+    velocity[::3] += 0.5 * centre[:, 1] / side
+    rows = jacobian.tocsr()
+    return rows @ diags_array(mobility) @ rows.T, rows @ velocity
+
+
+@pytest.mark.parametrize(
+    ("seed", "side"), [(0, 9), (1, 12), *(pytest.param(k, 18, marks=pytest.mark.long) for k in range(2))]
+)
+def test_packings_in_flow_are_solved(seed, side):
+    """Saved: W that lacks hundreds of ranks kept the law busy for minutes, and ended inaccurate."""
+    W, u = packing_in_flow(seed, side)
+    problem = ImpactProblem(W, u, friction=0.4, dim=2)
+    assert np.linalg.matrix_rank(problem.W, tol=1e-10) < 0.75 * len(u)
+    outcome = MaximumDissipation(max_sweeps=2000).resolve(problem)
+    assert outcome.resolved, outcome.message
+    assert outcome.info["residual"] <= 1e-10
+    assert distance_from_fixed_point(problem, outcome.impulse, "coulomb") <= 1e-9
+    assert outcome.energy_change < 0.0
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -291,6 +354,6 @@ def test_ten_thousand_hyperstatic_problems(rule):
         approach = min(approach, float(problem.approach_measure(outcome.velocity).min()) / before)
     assert outside <= 0.0
     assert gain <= 1e-12
-    assert approach >= -1e-8
+    assert approach >= -1.1e-8  # and 1e-9 of the fastest slip, as outcomes are judged
     allowed = {"maximum-dissipation": (30, 150), "coulomb": (0, 0)}[rule]
     assert (unsolved, jumping) <= allowed

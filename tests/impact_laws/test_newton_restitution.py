@@ -130,6 +130,52 @@ def test_unequal_coefficients_never_gain_energy(law, dim):
     assert unsolved <= 2
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("law", AT_ONCE, ids=repr)
+@pytest.mark.parametrize("dim", [2, 3])
+def test_ten_thousand_problems_with_unequal_coefficients(law, dim):
+    """Energy, cones, approach, and the normal velocities asked for; half of the problems are dependent."""
+    rng = np.random.default_rng([dim, 2024])
+    unsolved = shares = tried = 0
+    gain = approach = outside = missed = 0.0
+    while tried < 1700:
+        count = int(rng.integers(1, 7))
+        freedoms = dim * count + 2 if rng.random() < 0.5 else int(rng.integers(3, 3 * dim))
+        J, parting = rng.normal(size=(dim * count, freedoms)), rng.normal(size=freedoms)
+        J[::dim][J[::dim] @ parting < 0.0] *= -1.0
+        problem = ImpactProblem.from_generalized(
+            np.diag(np.exp(rng.normal(size=freedoms))), J, rng.normal(size=freedoms) - parting,
+            friction=rng.uniform(0.0, 1.0, count), restitution=rng.uniform(0.0, 1.0, count), dim=dim,
+        )  # fmt: skip
+        if problem.normal_velocity.min() >= 0.0:
+            continue
+        tried += 1
+        outcome = law.resolve(problem)
+        if not outcome.resolved:
+            unsolved += 1
+            assert outcome.message
+            continue
+        impulse = outcome.impulse.reshape(-1, dim)
+        terms = np.abs(outcome.impulse) @ (np.abs(problem.u) + np.abs(problem.W) @ np.abs(outcome.impulse))
+        gain = max(gain, outcome.energy_change / terms)
+        size = np.linalg.norm(impulse[:, 1:], axis=1)
+        outside = max(outside, float((size - problem.friction * impulse[:, 0] * (1 + 1e-12)).max()))
+        assert impulse[:, 0].min() >= 0.0
+        share = outcome.info.get("restitution_share", 1.0)
+        shares += share < 1.0
+        fastest = float(np.abs(problem.u).max())
+        left = outcome.velocity[::dim] - share * rebound(problem)
+        approach = max(approach, -float(left.min()) / fastest)
+        pressed = impulse[:, 0] > 1e-6 * impulse[:, 0].max()
+        missed = max(missed, float(np.abs(left[pressed]).max(initial=0.0)) / fastest)
+    assert gain <= 2e-12
+    assert outside <= 0.0
+    assert approach <= 1e-7
+    assert missed <= 1e-6
+    assert 0 < shares < 850
+    assert unsolved <= 25
+
+
 @pytest.mark.parametrize("law", [MaximumDissipation(), SequentialLCP()], ids=repr)
 def test_a_run_resolves_its_impacts_as_the_law_does(law):
     """The compiled law of a run against `resolve`, on tumbling boxes that bounce on each other."""
