@@ -384,7 +384,9 @@ class _Balance:
 
 def _place_of(joint: PlacedJoint, state: State) -> Array:
     """The joint's point on its body, world frame."""
-    numbers = joint.rows[0].numbers()
+    row = joint.rows[0] if joint.rows else joint.coordinate  # a rope holds nothing but its limit
+    assert row is not None
+    numbers = row.numbers()
     turn = rotation_matrices(state.orientation[joint.body])
     return np.asarray(state.position[joint.body] + turn @ numbers[6:9])
 
