@@ -270,7 +270,9 @@ def test_ropes_bear_what_hangs_on_them_and_nothing_where_they_are_slack():
     scene = Scene()
     for k, height in enumerate((-1.0, -0.5)):
         scene.add(Body(Sphere(0.1), mass=2.0, position=(k, 0, height), name=f"ball {k}"))
-        scene.add_joint(carom.DistanceJoint(k, anchor=(k, 0, height), base_anchor=(k, 0, 0), limits=(0.0, 1.0)))
+        scene.add_joint(
+            carom.DistanceJoint(k, anchor=(k, 0, height), base_anchor=(k, 0, 0), limits=(0.0, 1.0))
+        )
     forces = Simulator(scene, law=LAW).run(0.1).joint_forces(0.05)
     np.testing.assert_allclose(forces.force, [(0, 0, 2.0 * G), (0, 0, 0)], atol=1e-9)
     np.testing.assert_allclose(forces.torque, 0.0, atol=1e-9)
