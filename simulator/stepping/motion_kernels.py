@@ -51,11 +51,14 @@ def kinetic_energy(motions):
             turning = m.wx * m.wx + m.wy * m.wy + m.wz * m.wz
             total += 0.5 * (moving / m.inverse_mass + turning / m.inverse_inertia)
         parts[piece] = total
-    return parts.sum()
+    total = 0.0
+    for piece in range(PIECES):  # parts.sum() would be shared among threads
+        total += parts[piece]
+    return total
 
 
 @kernel(allocates=True, parallel=True)
-def judge(starts, touches, places, closed, walls, counts, impulses):
+def judge(starts, others, touches, places, closed, walls, counts, impulses):
     """Fill the numbers of sticking, sliding and separating touches (3,), and the impulses on walls (w, 3) [N s].
 
     Separating ones are those without an impulse whose gap was at most `closed` radii.
@@ -75,8 +78,8 @@ def judge(starts, touches, places, closed, walls, counts, impulses):
                 square = touch.px**2 + touch.py**2 + touch.pz**2 - normal * normal
                 bound = SLIDES * touch.friction * normal
                 found[piece, 1 if square >= bound * bound else 0] += 1
-                if touch.other < 0:
-                    wall = -1 - touch.other
+                if others[k] < 0:
+                    wall = -1 - others[k]
                     pushed[piece, wall, 0] -= touch.px
                     pushed[piece, wall, 1] -= touch.py
                     pushed[piece, wall, 2] -= touch.pz
@@ -92,7 +95,7 @@ def judge(starts, touches, places, closed, walls, counts, impulses):
 
 
 @kernel()
-def keep_pressing(starts, touches, kept_starts, kept):
+def keep_pressing(starts, others, touches, kept_starts, kept):
     """Copy the touches that press, row by row, into kept (m,), which has room; how many."""
     at = 0
     for row in range(starts.size - 1):
@@ -101,7 +104,7 @@ def keep_pressing(starts, touches, kept_starts, kept):
             touch = touches[k]
             if touch.px != 0.0 or touch.py != 0.0 or touch.pz != 0.0:
                 kept[at].px, kept[at].py, kept[at].pz = touch.px, touch.py, touch.pz
-                kept[at].other = touch.other
+                kept[at].other = others[k]
                 at += 1
     kept_starts[starts.size - 1] = at
     return at

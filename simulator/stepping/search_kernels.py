@@ -5,7 +5,7 @@ import numpy as np
 
 from ...compiled import kernel
 from .touches_kernels import TOUCH
-from .walls_kernels import beside_wall
+from .walls_kernels import PLANE, beside_wall
 
 PIECES = 64
 """Into which rows are cut for threads, whatever their number."""
@@ -164,7 +164,7 @@ def begin_with(touch, px, py, pz):
 @kernel()
 def pair_touches(
     row, at, fill, runs, run_count, places, motions, surfaces, kept_rows, kept_starts, kept, friction, lengths, step,
-    skin, most, touches,
+    skin, most, others, touches,
 ):  # fmt: skip
     """Find touches of a sphere with spheres in runs of rows, fill them from touches[at] on if `fill`; (where they
     end, the deepest overlap relative to the smaller radius)."""
@@ -195,7 +195,7 @@ def pair_touches(
                     touch.nx, touch.ny, touch.nz = dx / distance, dy / distance, dz / distance
                 else:
                     touch.nx, touch.ny, touch.nz = 0.0, 0.0, 1.0
-                touch.gap, touch.other = gap, j
+                touch.gap, others[at] = gap, j
                 touch.arm, touch.other_arm = radius + 0.5 * gap, places[j, 3] + 0.5 * gap
                 mass = own.inverse_mass + other.inverse_mass
                 turning = own.inverse_inertia * touch.arm**2 + other.inverse_inertia * touch.other_arm**2
@@ -214,7 +214,7 @@ def pair_touches(
 @kernel()
 def wall_touches(
     row, at, fill, places, motions, surfaces, kept_rows, kept_starts, kept, friction, walls, faces, step, skin, most,
-    room, touches,
+    room, others, touches,
 ):  # fmt: skip
     """As `pair_touches`, with walls; room is (3, 3)."""
     x, y, z, radius = places[row, 0], places[row, 1], places[row, 2], places[row, 3]
@@ -224,7 +224,7 @@ def wall_touches(
     for k in range(walls.size):
         wall = walls[k]
         far = radius + most
-        if (
+        if wall.kind != PLANE and (
             x < wall.low[0] - far or y < wall.low[1] - far or z < wall.low[2] - far
             or x > wall.high[0] + far or y > wall.high[1] + far or z > wall.high[2] + far
         ):  # fmt: skip
@@ -246,7 +246,7 @@ def wall_touches(
             deepest = max(deepest, -gap / radius)
             touch = touches[at]
             touch.nx, touch.ny, touch.nz = near[0], near[1], near[2]
-            touch.gap, touch.other = gap, -1 - k
+            touch.gap, others[at] = gap, -1 - k
             touch.arm, touch.other_arm = radius, 0.0
             touch.per_normal = 1.0 / own.inverse_mass
             touch.per_tangent = 1.0 / (own.inverse_mass + own.inverse_inertia * radius * radius)
@@ -261,7 +261,7 @@ def wall_touches(
 @kernel(allocates=True, parallel=True)
 def find_touches(
     fill, places, motions, surfaces, kept_rows, kept_starts, kept, friction, walls, faces, low, inverse_edge, cells,
-    axes, wraps, lengths, cell_starts, step, skin, most, starts, touches,
+    axes, wraps, lengths, cell_starts, step, skin, most, starts, others, touches,
 ):  # fmt: skip
     """Without `fill`: the number of touches of each row, into starts (n + 1,) from 1 on. With it, and starts summed
     up: the touches themselves; the deepest overlap relative to a radius."""
@@ -275,12 +275,12 @@ def find_touches(
             run_count = runs_after(row, places[row], low, inverse_edge, cells, axes, wraps, cell_starts, runs)
             at, overlap = pair_touches(
                 row, at, fill, runs, run_count, places, motions, surfaces, kept_rows, kept_starts, kept, friction,
-                lengths, step, skin, most, touches,
+                lengths, step, skin, most, others, touches,
             )  # fmt: skip
             deep = max(deep, overlap)
             at, overlap = wall_touches(
                 row, at, fill, places, motions, surfaces, kept_rows, kept_starts, kept, friction, walls, faces, step,
-                skin, most, room, touches,
+                skin, most, room, others, touches,
             )  # fmt: skip
             deep = max(deep, overlap)
             if not fill:

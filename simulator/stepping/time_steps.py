@@ -8,9 +8,11 @@ than what their velocities let one expect. What the tolerance of a solve leaves 
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -42,12 +44,25 @@ CLOSED = 1e-3
 """Of the radius: gap up to which a touch without an impulse is counted as closed."""
 START = 1e-6
 """Of the smaller radius: overlap that is allowed at the start."""
+ALONE = 4000
+"""Spheres, below which a step is made by one thread: others would cost more than they gain."""
 _SAFE = 0.1
 """Of a radius: way in a step that an error advises."""
 
 
 class StepTooLongError(ValueError):
     """Spheres overlap by more than a run allows; the message says by how much, and what step would do."""
+
+
+@contextmanager
+def threads_for(count: int) -> Iterator[None]:
+    """One thread for few spheres, else as many as numba is set to; the result is the same."""
+    before = numba.get_num_threads()
+    try:
+        numba.set_num_threads(before if count >= ALONE else 1)
+        yield
+    finally:
+        numba.set_num_threads(before)
 
 
 class TimeSteps:
@@ -147,9 +162,11 @@ class TimeSteps:
         row = np.zeros((), STEP)
         row["spheres"] = len(state.table)
         if len(state.table):
-            self._impact(row)
-            table = state.table
-            motion_kernels.move(table.places, table.motions, self.step, self._touches.origin, self._touches.lengths)
+            with threads_for(len(state.table)):
+                self._impact(row)
+                motion_kernels.move(
+                    state.table.places, state.table.motions, self.step, self._touches.origin, self._touches.lengths
+                )
         state.steps_made += 1
         self._inlets.leave(state)
         row["time"], row["entered"], row["left"] = self.time, state.entered, state.left
@@ -216,26 +233,30 @@ class TimeSteps:
         if row["overlap"] > self.largest_overlap:
             motion_kernels.pull(state.table.motions, *-pull)
             self._refuse_step()
-        table, starts, rows = state.table, touches.starts, touches.rows
+        table, found = state.table, (touches.starts, touches.others, touches.rows)
         row["energy_before"] = motion_kernels.kinetic_energy(table.motions)
-        solve_kernels.begin(touches.slabs, starts, rows, table.motions)
+        solve_kernels.begin(touches.slabs, *found, table.motions)
         row["sweeps"], row["residual"] = solve_kernels.relax(
-            touches.slabs, starts, rows, table.motions, 1.0 / self.step, self.law.tolerance, self.law.max_sweeps
+            touches.slabs, *found, table.motions, 1.0 / self.step, self.law.tolerance, self.law.max_sweeps
         )
         row["energy_after"] = motion_kernels.kinetic_energy(table.motions)
         counts = np.zeros(3, np.int64)
         motion_kernels.judge(
-            starts, rows, table.places, CLOSED, len(self._walls.names), counts, state.wall_impulses
+            *found, table.places, CLOSED, len(self._walls.names), counts, state.wall_impulses
         )
-        row["near"] = starts[-1]
+        row["near"] = touches.starts[-1]
         row["sticking"], row["sliding"], row["separating"] = counts
         if row["overlap"] > 0.0:
-            solve_kernels.part(touches.slabs, starts, rows, table.motions, table.places, PARTING)
+            solve_kernels.part(touches.slabs, *found, table.motions, table.places, PARTING)
         touches.keep(state)
 
     def _refuse_start(self) -> None:
         """ValueError where anything overlaps."""
-        if len(self._state.table) and self._touches.find(self._state, self.step) > START:
+        if not len(self._state.table):
+            return
+        with threads_for(len(self._state.table)):
+            overlap = self._touches.find(self._state, self.step)
+        if overlap > START:
             first, second, overlap, _ = self._worst()
             raise ValueError(
                 f"position: {first} and {second} overlap by {overlap:.6g} m at the start; move them apart"
@@ -255,7 +276,7 @@ class TimeSteps:
         """Names of what overlaps deepest, the overlap and the smaller radius [m]."""
         table, rows = self._state.table, self._touches.rows
         owner = np.repeat(np.arange(len(table)), np.diff(self._touches.starts))
-        other = rows["other"]
+        other = self._touches.others
         radius = table.places[owner, 3]
         radius = np.minimum(radius, np.where(other >= 0, table.places[np.maximum(other, 0), 3], radius))
         worst = int((-rows["gap"] / radius).argmax())

@@ -26,7 +26,7 @@ class TouchTable:
     """Touches by the rows of their spheres.
 
     starts : (n + 1,) where those of each row begin
-    rows : (m,) TOUCH
+    rows, others : (m,) TOUCH, and the other sphere's row or -1 - k for wall k
     slabs : (s + 1,) rows at which the slabs of `solve_kernels` begin
     origin, lengths : (3,) [m] between which places repeat, 0 along axes where they do not
     """
@@ -36,13 +36,18 @@ class TouchTable:
         self.starts = np.zeros(1, np.int64)
         self.slabs = np.zeros(2, np.int64)
         self._walls, self._friction = walls, friction
-        self._room = np.empty(0, TOUCH)
+        self._room, self._other_room = np.empty(0, TOUCH), np.empty(0, np.int32)
         self._spare = SphereTable.empty(0)
 
     @property
     def rows(self) -> NDArray:
         """All touches, a view."""
         return self._room[: self.starts[-1]]
+
+    @property
+    def others(self) -> NDArray[np.int32]:
+        """Their other sides, a view."""
+        return self._other_room[: self.starts[-1]]
 
     def find(self, state: StepState, step: float) -> float:
         """Sort the spheres and find what may touch within a step [s]; the deepest overlap relative to a radius."""
@@ -67,7 +72,7 @@ class TouchTable:
         if len(state.kept) < count or len(state.kept) > 2 * count + 1024:
             state.kept = np.empty(int(ROOM * count), search_kernels.KEPT)
         state.kept_starts = np.empty(len(state.table) + 1, np.int64)
-        motion_kernels.keep_pressing(self.starts, self.rows, state.kept_starts, state.kept)
+        motion_kernels.keep_pressing(self.starts, self.others, self.rows, state.kept_starts, state.kept)
         state.table.rows[:] = np.arange(len(state.table))
 
     def _fill(self, state: StepState, cells: Cells, step: float, most: float) -> float:
@@ -78,11 +83,12 @@ class TouchTable:
             self._walls.table, self._walls.faces, cells.low, cells.inverse_edge, cells.cells, cells.axes,
             cells.wraps, self.lengths, cells.starts, step, SKIN, most, self.starts,
         )  # fmt: skip
-        search_kernels.find_touches(False, *known, self._room)
+        search_kernels.find_touches(False, *known, self._other_room, self._room)
         search_kernels.sum_up(self.starts)
         if len(self._room) < self.starts[-1]:
             self._room = np.empty(int(ROOM * self.starts[-1]), TOUCH)
-        return float(search_kernels.find_touches(True, *known, self._room))
+            self._other_room = np.empty(len(self._room), np.int32)
+        return float(search_kernels.find_touches(True, *known, self._other_room, self._room))
 
     def _wall_reach(self, step: float, speed: float, radius: float) -> float:
         """Gap [m] that a moving wall may close in a step, at most a radius."""

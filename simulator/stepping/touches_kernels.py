@@ -14,10 +14,10 @@ MOTION = np.dtype([(name, np.float64) for name in "vx vy vz wx wy wz inverse_mas
 """Of a sphere: velocity [m/s], angular velocity [rad/s], 1/mass and 1/inertia; one line of a cache."""
 
 _TOUCH_COLUMNS = "nx ny nz arm other_arm gap per_normal per_tangent friction px py pz ux uy uz"
-TOUCH = np.dtype([(name, np.float64) for name in _TOUCH_COLUMNS.split()] + [("other", np.int64)])
+TOUCH = np.dtype([(name, np.float64) for name in _TOUCH_COLUMNS.split()])
 """Of a touch, which stands in the rows of its sphere: unit normal towards that sphere, levers from both centres to
-the point [m], gap [m], 1/W_nn and 1/W_tt [kg], friction, impulse on the sphere [N s], velocity of a wall there [m/s],
-and the row of the other sphere, or -1 - k for wall k."""
+the point [m], gap [m], 1/W_nn and 1/W_tt [kg], friction, impulse on the sphere [N s], and velocity of a wall there
+[m/s]. Beside it stands the row of the other sphere, or -1 - k for wall k: a sweep reads that of every touch."""
 
 
 @kernel(forceinline=True)
@@ -45,18 +45,27 @@ def impulse_wanted(touch, ux, uy, uz, rate):
 
 
 @kernel()
-def relax_row(row, backward, starts, touches, motions, rate, apply):
+def relax_row(row, backward, starts, others, touches, motions, rate, sweep, moved, least):
     """Let every touch in the rows of a sphere take its solution given all others, one after the other; largest
-    squares of a change and of an impulse. Without `apply` nothing is changed, and the changes are what is left."""
+    squares of a change and of an impulse. In sweep 0 nothing is changed, and the changes are what is left.
+
+    moved : (n,) the sweep in which a sphere was last moved by a change whose square is above `least`. Touches of
+        which neither side was, since the last sweep came by, are left out.
+    """
     own = motions[row]
+    apply = sweep > 0
+    recent = moved[row] >= sweep - 1
     vx, vy, vz, wx, wy, wz = own.vx, own.vy, own.vz, own.wx, own.wy, own.wz
     mass, inertia = own.inverse_mass, own.inverse_inertia
     worst = largest = 0.0
     first, last = starts[row], starts[row + 1]
     for step in range(last - first):
-        touch = touches[last - 1 - step if backward else first + step]
+        k = last - 1 - step if backward else first + step
+        j = others[k]
+        if not recent and (j < 0 or moved[j] < sweep - 1):
+            continue
+        touch = touches[k]
         nx, ny, nz, arm = touch.nx, touch.ny, touch.nz, touch.arm
-        j = touch.other
         # velocity of the sphere relative to the other at the point: v - (levers times spins) x n
         sx, sy, sz = arm * wx, arm * wy, arm * wz
         if j >= 0:
@@ -73,10 +82,16 @@ def relax_row(row, backward, starts, touches, motions, rate, apply):
         uz -= sx * ny - sy * nx
         px, py, pz = impulse_wanted(touch, ux, uy, uz, rate)
         dx, dy, dz = px - touch.px, py - touch.py, pz - touch.pz
-        worst = max(worst, dx * dx + dy * dy + dz * dz)
+        square = dx * dx + dy * dy + dz * dz
+        worst = max(worst, square)
         largest = max(largest, px * px + py * py + pz * pz)
-        if not apply or (dx == 0.0 and dy == 0.0 and dz == 0.0):
+        if not apply or square == 0.0:
             continue
+        if square > least:
+            recent = True
+            moved[row] = sweep
+            if j >= 0:
+                moved[j] = sweep
         touch.px, touch.py, touch.pz = px, py, pz
         tx, ty, tz = ny * dz - nz * dy, nz * dx - nx * dz, nx * dy - ny * dx
         vx += mass * dx
@@ -101,7 +116,7 @@ def relax_row(row, backward, starts, touches, motions, rate, apply):
 
 
 @kernel()
-def begin_row(row, starts, touches, motions):
+def begin_row(row, starts, others, touches, motions):
     """Give a sphere and those that it touches the impulses that the touches begin with."""
     own = motions[row]
     for k in range(starts[row], starts[row + 1]):
@@ -119,8 +134,8 @@ def begin_row(row, starts, touches, motions):
         own.wx -= turn * tx
         own.wy -= turn * ty
         own.wz -= turn * tz
-        if touch.other >= 0:
-            other = motions[touch.other]
+        if others[k] >= 0:
+            other = motions[others[k]]
             turn = other.inverse_inertia * touch.other_arm
             other.vx -= other.inverse_mass * px
             other.vy -= other.inverse_mass * py
@@ -131,13 +146,13 @@ def begin_row(row, starts, touches, motions):
 
 
 @kernel()
-def part_row(row, backward, starts, touches, motions, moved, share):
+def part_row(row, backward, starts, others, touches, motions, moved, share):
     """Move a sphere and those that it overlaps apart by a `share` of each overlap, the lighter one more; `moved`
     (n, 3) [m] is by how much. Velocities stay, so no kinetic energy comes of it, and the centre of mass stays."""
     first, last = starts[row], starts[row + 1]
     for step in range(last - first):
-        touch = touches[last - 1 - step if backward else first + step]
-        j = touch.other
+        k = last - 1 - step if backward else first + step
+        j, touch = others[k], touches[k]
         gap = touch.gap + touch.nx * moved[row, 0] + touch.ny * moved[row, 1] + touch.nz * moved[row, 2]
         if j >= 0:
             gap -= touch.nx * moved[j, 0] + touch.ny * moved[j, 1] + touch.nz * moved[j, 2]
@@ -149,7 +164,7 @@ def part_row(row, backward, starts, touches, motions, moved, share):
         moved[row, 1] += own * touch.ny
         moved[row, 2] += own * touch.nz
         if j >= 0:
-            others = way * motions[j].inverse_mass
-            moved[j, 0] -= others * touch.nx
-            moved[j, 1] -= others * touch.ny
-            moved[j, 2] -= others * touch.nz
+            back = way * motions[j].inverse_mass
+            moved[j, 0] -= back * touch.nx
+            moved[j, 1] -= back * touch.ny
+            moved[j, 2] -= back * touch.nz

@@ -146,7 +146,7 @@ def _fill_box(row: Any, faces: Array) -> None:
     """Fill the box in the world that holds a wall."""
     kind, size, turn = row["kind"], row["size"], row["turn"]
     if kind == PLANE:
-        row["low"], row["high"] = -np.inf, np.inf
+        row["low"], row["high"], row["normal"] = -np.inf, np.inf, turn @ size
         return
     if kind == HULL:
         corners = faces[row["first_face"] : row["last_face"], :9].reshape(-1, 3) @ turn.T

@@ -18,13 +18,15 @@ WALL = np.dtype(
         ("turn", np.float64, (3, 3)),
         ("velocity", np.float64, (3,)),
         ("spin", np.float64, (3,)),
+        ("normal", np.float64, (3,)),
         ("low", np.float64, (3,)),
         ("high", np.float64, (3,)),
     ]
 )
 """Of a wall: its kind, its row in the table of friction, its faces in those of all hulls; the radius that rounds it,
 its size (half lengths of a box; radius and half length; normal of a plane, in its own axes), place, rotation from
-its axes to the world, velocity [m/s] and angular velocity [rad/s], and the box in the world around it."""
+its axes to the world, velocity [m/s] and angular velocity [rad/s], the normal of a plane and the box
+around the others, in the world."""
 
 
 @kernel(forceinline=True)
@@ -152,16 +154,15 @@ def beside_hull(q, faces, first, last, way, near):
 def beside_wall(wall, faces, x, y, z, q, way, near):
     """Signed distance [m] of a point from a wall, negative inside; fills near (3,) with the direction in the world in
     which it grows. q and way (3,) are room."""
-    turn = wall.turn
     dx, dy, dz = x - wall.position[0], y - wall.position[1], z - wall.position[2]
-    for i in range(3):
-        q[i] = turn[0, i] * dx + turn[1, i] * dy + turn[2, i] * dz
-    size = wall.size
     if wall.kind == PLANE:
         for i in range(3):
-            near[i] = size[i]
-        away = q[0] * size[0] + q[1] * size[1] + q[2] * size[2]
-    elif wall.kind == BALL:
+            near[i] = wall.normal[i]
+        return dx * near[0] + dy * near[1] + dz * near[2]
+    turn, size = wall.turn, wall.size
+    for i in range(3):
+        q[i] = turn[0, i] * dx + turn[1, i] * dy + turn[2, i] * dz
+    if wall.kind == BALL:
         away = beside_segment(q, 0.0, near)
     elif wall.kind == BOX:
         away = beside_box(q, size[0], size[1], size[2], near)
