@@ -157,8 +157,8 @@ class TimeSteps:
         ValueError where a sphere cannot enter.
         """
         state = self._state
-        self._inlets.enter(state, self._walls)
         self._walls.place(state.steps_made, self.step)
+        self._inlets.enter(state, self._walls)
         row = np.zeros((), STEP)
         row["spheres"] = len(state.table)
         if len(state.table):
