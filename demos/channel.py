@@ -64,7 +64,13 @@ def channel_steps(share: float = SHARE, seed: int = 0, fill: float | None = None
     x, y = (share * OBSTACLE).tolist()
     radius = share * OBSTACLE_RADIUS
     scene.add(
-        Body(Cylinder(radius, height), position=(x, y, 0.5 * height), fixed=True, material=material, name="cylinder")
+        Body(
+            Cylinder(radius, height),
+            position=(x, y, 0.5 * height),
+            fixed=True,
+            material=material,
+            name="cylinder",
+        )
     )
     block = Box((radius, 2.0 * radius, height))
     place = (x + 0.5 * radius, y, 0.5 * height)
@@ -75,11 +81,15 @@ def channel_steps(share: float = SHARE, seed: int = 0, fill: float | None = None
         along = np.arange(begin, length, SPACING)
         places = np.stack(np.meshgrid(along, *across, indexing="ij"), axis=-1).reshape(-1, 3)
     else:
-        places = _lattice(np.array([begin, RADIUS, RADIUS]), np.array([length, width - RADIUS, height - RADIUS]), fill)
+        places = _lattice(
+            np.array([begin, RADIUS, RADIUS]), np.array([length, width - RADIUS, height - RADIUS]), fill
+        )
     places = places[beside_obstacle(places, share) > RADIUS]
     velocity = np.random.default_rng(seed + 1).uniform(-NOISE, NOISE, (len(places), 3))
     velocity[:, 0] = SPEED
-    scene.add_spheres(RADIUS, density=DENSITY, position=places, velocity=velocity, material=material, name="fill")
+    scene.add_spheres(
+        RADIUS, density=DENSITY, position=places, velocity=velocity, material=material, name="fill"
+    )
     layer = np.stack(np.meshgrid([RADIUS], *across, indexing="ij"), axis=-1).reshape(-1, 3)
     inlet = Inflow(
         RADIUS, density=DENSITY, position=layer, velocity=(SPEED, 0, 0), spread=(0, NOISE, NOISE), every=LAYER,
@@ -100,7 +110,9 @@ def _grid(width: float) -> NDArray[np.float64]:
 def _lattice(low: NDArray[np.float64], high: NDArray[np.float64], fill: float) -> NDArray[np.float64]:
     """Places (n, 3) of a face-centred cubic lattice of spheres that fill so much, within low..high."""
     edge = (4.0 * 4.0 / 3.0 * math.pi * RADIUS**3 / fill) ** (1.0 / 3.0)
-    cells = np.stack(np.meshgrid(*(np.arange(n) for n in np.ceil((high - low) / edge)), indexing="ij"), axis=-1)
+    cells = np.stack(
+        np.meshgrid(*(np.arange(n) for n in np.ceil((high - low) / edge)), indexing="ij"), axis=-1
+    )
     corner = np.array([(0, 0, 0), (0.5, 0.5, 0), (0.5, 0, 0.5), (0, 0.5, 0.5)])
     places = low + edge * (cells.reshape(-1, 1, 3) + corner).reshape(-1, 3)
     return places[(places <= high).all(axis=1)]
@@ -145,9 +157,7 @@ def radial_distribution(
     return middle, count / np.maximum(expected, 1e-300)
 
 
-def profile(
-    places: NDArray[np.float64], values: NDArray[np.float64], share: float
-) -> NDArray[np.float64]:
+def profile(places: NDArray[np.float64], values: NDArray[np.float64], share: float) -> NDArray[np.float64]:
     """Mean of values (n,) over the spheres in each of the paper's cells, (150, 65) at full size; NaN where none is."""
     length, width, _ = share * LENGTHS
     shape = (max(1, round(share * 150)), max(1, round(share * 65)))
@@ -161,7 +171,9 @@ class Channel:
     """Spheres are pushed through a channel, around an obstacle, and leave at its open end."""
 
     name: ClassVar[str] = "channel"
-    summary: ClassVar[str] = "spheres pushed through a channel by time steps, Preclik, Eibl & Rüde, section 4.3"
+    summary: ClassVar[str] = (
+        "spheres pushed through a channel by time steps, Preclik, Eibl & Rüde, section 4.3"
+    )
     ending: ClassVar[str] = ".png"
 
     def __init__(self) -> None:
@@ -184,7 +196,9 @@ class Channel:
     def flow(self) -> TimeSteps:
         """The run, made where there is none yet."""
         if self._run is None:
-            self.begin(share=None, fill=None, duration=None, seed=0, checkpoint=None, resume=False, progress=False)
+            self.begin(
+                share=None, fill=None, duration=None, seed=0, checkpoint=None, resume=False, progress=False
+            )
             assert self._run is not None
         return self._run
 
@@ -240,7 +254,7 @@ class Channel:
             Check("deepest overlap, in radii", float(rows["overlap"].max()), DEEPEST),
             Check("overlap with the obstacle, in radii", float(-inside.min()) / RADIUS, DEEPEST),
             Check("spheres unaccounted for", float(abs(balance)), 0.0),
-                Check("volume fraction", self.volume_fraction(), MOST_FRACTION),
+            Check("volume fraction", self.volume_fraction(), MOST_FRACTION),
             Check("volume fraction, below 0.3 by", LEAST_FRACTION - self.volume_fraction(), 0.0),
         ]
 
@@ -257,7 +271,12 @@ class Channel:
         self._draw_spheres(grid["9"], speed)
         for axes, values, title, unit in (
             (grid["10"], speed, "figure 10: speed", "m/s"),
-            (grid["11"], np.linalg.norm(states.angular_velocity, axis=1), "figure 11: angular speed", "rad/s"),
+            (
+                grid["11"],
+                np.linalg.norm(states.angular_velocity, axis=1),
+                "figure 11: angular speed",
+                "rad/s",
+            ),
         ):
             self._draw_profile(axes, values, title, unit)
         self._draw_distribution(grid["12"])
@@ -289,9 +308,7 @@ class Channel:
         wall = np.array([0.0, RADIUS, RADIUS])
         low = self.share * np.array([EXIT[0], 0.0, 0.0]) + wall
         high = self.share * np.array([EXIT[1], LENGTHS[1], LENGTHS[2]]) - wall
-        distance, value = radial_distribution(
-            self.flow.states.position, low, high, FARTHEST * 2.0 * RADIUS
-        )
+        distance, value = radial_distribution(self.flow.states.position, low, high, FARTHEST * 2.0 * RADIUS)
         axes.plot(0.5 * distance / RADIUS, value, color="black")
         axes.axhline(1.0, linestyle=":", color="tab:gray")
         axes.set(title="figure 12: near the exit", xlabel="distance in diameters", ylabel="g")
@@ -301,7 +318,9 @@ class Channel:
         time = 1e3 * rows["time"]
         axes.semilogy(time, np.maximum(rows["residual"], 1e-12), ",", color="tab:red", label="residual")
         axes.axhline(LAW.tolerance, linestyle=":", color="tab:gray", label="tolerance")
-        axes.semilogy(time, np.maximum(rows["overlap"], 1e-12), color="tab:blue", label="deepest overlap, in radii")
+        axes.semilogy(
+            time, np.maximum(rows["overlap"], 1e-12), color="tab:blue", label="deepest overlap, in radii"
+        )
         axes.semilogy(time, np.maximum(rows["sweeps"], 1), ",", color="black", label="sweeps")
         axes.set(title="every step", xlabel="time [ms]")
         axes.legend(loc="lower right")
@@ -312,5 +331,9 @@ class Channel:
         radius = 1e3 * self.share * OBSTACLE_RADIUS
         angle = np.linspace(0.5 * math.pi, 1.5 * math.pi, 40)
         outline = [(x + radius * math.cos(a), y + radius * math.sin(a)) for a in angle]
-        axes.fill(*np.array([*outline, (x + radius, y - radius), (x + radius, y + radius)]).T, color="tab:gray")
-        axes.set(title=title, xlabel="x [mm]", ylabel="y [mm]", xlim=(0, length), ylim=(0, width), aspect="equal")
+        axes.fill(
+            *np.array([*outline, (x + radius, y - radius), (x + radius, y + radius)]).T, color="tab:gray"
+        )
+        axes.set(
+            title=title, xlabel="x [mm]", ylabel="y [mm]", xlim=(0, length), ylim=(0, width), aspect="equal"
+        )

@@ -65,7 +65,9 @@ def _refuse_body(body: Body) -> None:
         )
     off = np.abs(body.inertia - body.inertia[0, 0] * np.eye(3)).max()
     if off > EVEN * body.inertia[0, 0]:
-        raise ValueError(f"body {body.name!r}: expected the same inertia about every axis, got {body.inertia}")
+        raise ValueError(
+            f"body {body.name!r}: expected the same inertia about every axis, got {body.inertia}"
+        )
 
 
 def _refuse_material(owner: str, material: Material) -> None:

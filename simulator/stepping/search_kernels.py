@@ -65,7 +65,9 @@ def sort_into_cells(places, low, inverse_edge, cells, axes, cell_of, starts, ord
 
 
 @kernel(allocates=True, parallel=True)
-def take_rows(order, places, motions, surfaces, ids, kept_rows, to_places, to_motions, to_surfaces, to_ids, to_rows):
+def take_rows(
+    order, places, motions, surfaces, ids, kept_rows, to_places, to_motions, to_surfaces, to_ids, to_rows
+):
     """Copy rows of all tables in the given order."""
     count = order.size
     for piece in numba.prange(PIECES):

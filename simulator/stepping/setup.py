@@ -16,7 +16,11 @@ from .walls import Walls
 
 
 def setup_of(
-    scene: Scene, law: MaximumDissipation, walls: Walls, table: SphereTable, flows: Sequence[Any],
+    scene: Scene,
+    law: MaximumDissipation,
+    walls: Walls,
+    table: SphereTable,
+    flows: Sequence[Any],
     named: Mapping[str, Any],
 ) -> dict[str, str]:
     """Texts by the name of what they stand for; equal where two runs are."""

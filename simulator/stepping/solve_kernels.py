@@ -39,7 +39,16 @@ def begin_slab(first, last, starts, others, touches, motions):
 def part_slab(first, last, backward, starts, others, touches, motions, moved, share):
     """Part spheres first..last - 1 from what they overlap."""
     for step in range(last - first):
-        part_row(last - 1 - step if backward else first + step, backward, starts, others, touches, motions, moved, share)
+        part_row(
+            last - 1 - step if backward else first + step,
+            backward,
+            starts,
+            others,
+            touches,
+            motions,
+            moved,
+            share,
+        )
 
 
 @kernel(allocates=True, parallel=True)
@@ -63,7 +72,17 @@ def relax(slabs, starts, others, touches, motions, rate, tolerance, most):
             for k in numba.prange((count - half + 1) // 2):
                 s = 2 * k + half
                 worst[s], largest[s] = relax_slab(
-                    slabs[s], slabs[s + 1], made % 2 == 1, starts, others, touches, motions, rate, sweep, moved, least
+                    slabs[s],
+                    slabs[s + 1],
+                    made % 2 == 1,
+                    starts,
+                    others,
+                    touches,
+                    motions,
+                    rate,
+                    sweep,
+                    moved,
+                    least,
                 )
         far = found = 0.0
         for s in range(count):

@@ -131,7 +131,10 @@ def read(path: Path) -> tuple[StepState, NDArray, list[SphereStates], dict[str, 
             frames = [
                 SphereStates(
                     float(group.attrs["time"]),
-                    *(_get(group, n) for n in ("number", "radius", "position", "velocity", "angular_velocity")),
+                    *(
+                        _get(group, n)
+                        for n in ("number", "radius", "position", "velocity", "angular_velocity")
+                    ),
                 )
                 for group in groups
             ]

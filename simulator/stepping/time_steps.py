@@ -165,7 +165,11 @@ class TimeSteps:
             with threads_for(len(state.table)):
                 self._impact(row)
                 motion_kernels.move(
-                    state.table.places, state.table.motions, self.step, self._touches.origin, self._touches.lengths
+                    state.table.places,
+                    state.table.motions,
+                    self.step,
+                    self._touches.origin,
+                    self._touches.lengths,
                 )
         state.steps_made += 1
         self._inlets.leave(state)

@@ -135,7 +135,9 @@ def test_momentum_and_angular_momentum_are_kept_and_energy_never_grows():
 def test_impulses_are_those_of_the_law_for_many_contacts(rule):
     """One step of touching spheres against `resolve_network`, which knows conics and slip, under both rules."""
     rng = np.random.default_rng(3)
-    places = np.array([(0, 0, 0), (0.1, 0, 0), (0.05, 0.0866026, 0), (0.05, 0.0288676, 0.0816497), (0.2, 0, 0)])
+    places = np.array(
+        [(0, 0, 0), (0.1, 0, 0), (0.05, 0.0866026, 0), (0.05, 0.0288676, 0.0816497), (0.2, 0, 0)]
+    )
     velocity, spin = rng.normal(size=(5, 3)), 20 * rng.normal(size=(5, 3))
     friction, step = 0.3, 1e-3
     law = carom.MaximumDissipation(friction_rule=rule, tolerance=1e-12)
