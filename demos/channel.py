@@ -1,8 +1,8 @@
 """Spheres pushed through a channel around an obstacle: section 4.3 of Preclik, Eibl & Rüde, by time steps.
 
-The paper gives spheres a *diameter* of 0.47 mm. Its other numbers ask for a *radius* of 0.47 mm: only then do 246,992
-spheres fill 57.2 % of what the obstacle leaves of the channel, is 39.06 µm 8.31 % of the radius, and do 65 x 20
-spheres on a grid of 1 mm, every 0.94 ms, make 1.4 million a second. So that is what is built here.
+The paper gives spheres a *diameter* of 0.47 mm. Its other numbers ask for a *radius* of 0.47 mm: only then do
+246,992 spheres fill 57.2 % of what the obstacle leaves of the channel, is 39.06 µm 8.31 % of the radius, and do
+65 x 20 spheres on a grid of 1 mm, every 0.94 ms, make 1.4 million a second. So that is what is built here.
 
 Both friction rules of the paper are one for spheres (`touches_kernels`), so there is one run; what the paper's two
 differ by is then no matter of the rules.
@@ -104,7 +104,7 @@ def channel_steps(share: float = SHARE, seed: int = 0, fill: float | None = None
 def _grid(width: float) -> NDArray[np.float64]:
     """Places along a width, in the middle of it, as many as have room."""
     count = max(1, math.floor((width - 2.0 * RADIUS) / SPACING + 1e-9) + 1)
-    return 0.5 * width + SPACING * (np.arange(count) - 0.5 * (count - 1))
+    return np.array([0.5 * width + SPACING * (k - 0.5 * (count - 1)) for k in range(count)])
 
 
 def _lattice(low: NDArray[np.float64], high: NDArray[np.float64], fill: float) -> NDArray[np.float64]:
@@ -115,7 +115,7 @@ def _lattice(low: NDArray[np.float64], high: NDArray[np.float64], fill: float) -
     )
     corner = np.array([(0, 0, 0), (0.5, 0.5, 0), (0.5, 0, 0.5), (0, 0.5, 0.5)])
     places = low + edge * (cells.reshape(-1, 1, 3) + corner).reshape(-1, 3)
-    return places[(places <= high).all(axis=1)]
+    return np.array(places[(places <= high).all(axis=1)], dtype=np.float64)
 
 
 def beside_obstacle(places: NDArray[np.float64], share: float) -> NDArray[np.float64]:
@@ -158,7 +158,7 @@ def radial_distribution(
 
 
 def profile(places: NDArray[np.float64], values: NDArray[np.float64], share: float) -> NDArray[np.float64]:
-    """Mean of values (n,) over the spheres in each of the paper's cells, (150, 65) at full size; NaN where none is."""
+    """Mean of values (n,) over the spheres in each of the paper's cells, (150, 65) at full size; else NaN."""
     length, width, _ = share * LENGTHS
     shape = (max(1, round(share * 150)), max(1, round(share * 65)))
     box = [(0.0, length), (0.0, width)]

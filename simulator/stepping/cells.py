@@ -14,8 +14,9 @@ SLABS = 32
 class Cells:
     """A grid of cells of at least one edge around all spheres; along axes that repeat a whole number of them.
 
-    low (3,), inverse_edge (3,), cells (3,), axes (3,), wraps (3,): as the kernels want them; axes[0] is the one with
-    most cells, across which slabs are cut
+    low, inverse_edge, cells, axes, wraps : (3,) each, as the kernels want them; axes[0] is the one with most cells,
+        across which slabs are cut
+    starts : (c + 1,) first row of each cell, once places are sorted
     """
 
     def __init__(

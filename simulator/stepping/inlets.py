@@ -10,7 +10,7 @@ from scipy.spatial import KDTree
 from ...bodies import Material
 from . import walls_kernels
 from .flows import BLOCKED, Inflow, Outflow
-from .sphere_table import spheres, uniform_mass
+from .sphere_table import SphereTable, spheres, uniform_mass
 from .step_state import StepState
 from .walls import Walls, whole_steps
 
@@ -56,7 +56,7 @@ class Inlets:
             mass, inertia = uniform_mass(radius, np.full(count, inflow.density))
             more = spheres(inflow.position, radius, mass, inertia, velocity, surface, state.next_number)
             self.names.append((state.next_number, f"{inflow.name}, time {since // every}", True))
-            state.table = state.table.with_more(more)
+            state.table = SphereTable.joined([state.table, more])
             state.next_number += count
             state.entered += count
 
@@ -97,7 +97,8 @@ class Inlets:
         return np.flatnonzero(((places[:, :3] > low) & (places[:, :3] < high)).all(axis=1))
 
     def _refuse(self, inflow: Inflow, place: int, what: str, overlap: float, state: StepState) -> None:
+        where = np.round(inflow.position[place], 6).tolist()
         raise ValueError(
-            f"inflow {inflow.name!r}: place {place}, {np.round(inflow.position[place], 6).tolist()}, is taken by {what} "
-            f"after {state.steps_made} steps: what enters there would overlap it by {overlap:.3g} m"
+            f"inflow {inflow.name!r}: place {place}, {where}, is taken by {what} after "
+            f"{state.steps_made} steps: what enters there would overlap it by {overlap:.3g} m"
         )

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ...bodies import Body, Material, Scene, Sphere
+from ...bodies import Body, Material, Scene, Sphere, Spheres
 from ...bodies.body import ALL_GROUPS
 from ...bodies.material import combine
 from ...impact_laws import MaximumDissipation
@@ -83,7 +83,8 @@ def _refuse_material(owner: str, material: Material) -> None:
 def surfaces_of(scene: Scene, inflows: Sequence[Inflow]) -> tuple[list[Material], NDArray[np.float64]]:
     """All different materials, and the friction (m, m) of each with each."""
     known: list[Material] = []
-    for owner in (*scene.bodies, *scene.spheres, *inflows):
+    owners: list[Body | Spheres | Inflow] = [*scene.bodies, *scene.spheres, *inflows]
+    for owner in owners:
         if owner.material not in known:
             known.append(owner.material)
     friction = [[combine(one, other).friction for other in known] for one in known]
@@ -92,27 +93,27 @@ def surfaces_of(scene: Scene, inflows: Sequence[Inflow]) -> tuple[list[Material]
 
 def table_of(scene: Scene, materials: list[Material]) -> tuple[SphereTable, list[tuple[int, str, bool]]]:
     """All spheres of a scene, single ones first, and their names: (first number, name, whether of many)."""
-    table, names = SphereTable.empty(0), []
+    parts, names, count = [SphereTable.empty(0)], [], 0
     for body in scene.bodies:
         if body.fixed:
             continue
         assert isinstance(body.shape, Sphere)
-        names.append((len(table), str(body.name), False))
+        names.append((count, str(body.name), False))
         velocity = np.concatenate([body.velocity, body.angular_velocity])[None]
         single = spheres(
             body.position[None], np.array([body.shape.radius]), np.array([body.mass]),
-            body.inertia[:1, 0], velocity, materials.index(body.material), len(table),
+            body.inertia[:1, 0], velocity, materials.index(body.material), count,
         )  # fmt: skip
-        table = table.with_more(single)
+        parts.append(single)
+        count += 1
     for each in scene.spheres:
-        names.append((len(table), str(each.name), True))
+        names.append((count, str(each.name), True))
         velocity = np.hstack([each.velocity, each.angular_velocity])
         mass, inertia = uniform_mass(each.radius, each.density)
-        many = spheres(
-            each.position, each.radius, mass, inertia, velocity, materials.index(each.material), len(table)
-        )
-        table = table.with_more(many)
-    return table, names
+        surface = materials.index(each.material)
+        parts.append(spheres(each.position, each.radius, mass, inertia, velocity, surface, count))
+        count += len(each)
+    return SphereTable.joined(parts), names
 
 
 def names_of(walls: Sequence[str], other: int, name: Callable[[int], str], ids: NDArray[np.int64]) -> str:

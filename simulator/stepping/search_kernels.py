@@ -1,19 +1,16 @@
-"""Which spheres touch within a step: spheres sorted into cells, and touches of each with those after it, compiled."""
+"""Which spheres touch within a step: sorted into cells, and the touches of each with those after it, compiled."""
 
 import numba
 import numpy as np
 
 from ...compiled import kernel
-from .touches_kernels import TOUCH
 from .walls_kernels import PLANE, beside_wall
 
 PIECES = 64
 """Into which rows are cut for threads, whatever their number."""
 
 KEPT = np.dtype([("px", np.float64), ("py", np.float64), ("pz", np.float64), ("other", np.int64)])
-"""Of a touch that pressed in the step before: its impulse, and its other side as in TOUCH, with rows of that step."""
-
-_ = TOUCH  # what `touches` holds
+"""Of a touch that pressed in the step before: its impulse, and its other side, with rows of that step."""
 
 
 @kernel()
@@ -92,7 +89,7 @@ def note_run(runs, count, first, last):
 
 @kernel()
 def runs_after(row, place, low, inverse_edge, cells, axes, wraps, starts, runs):
-    """Fill runs of rows that stand in the same or a neighbouring cell, each pair of spheres for one of them only."""
+    """Fill runs of rows in the same or a neighbouring cell, each pair of spheres for one of them only."""
     a, b, c = axes[0], axes[1], axes[2]
     x = layer_of(place, low, inverse_edge, cells, a)
     y = layer_of(place, low, inverse_edge, cells, b)
@@ -165,8 +162,8 @@ def begin_with(touch, px, py, pz):
 
 @kernel()
 def pair_touches(
-    row, at, fill, runs, run_count, places, motions, surfaces, kept_rows, kept_starts, kept, friction, lengths, step,
-    skin, most, others, touches,
+    row, at, fill, runs, run_count, places, motions, surfaces, kept_rows, kept_starts, kept, friction, lengths,
+    step, skin, most, others, touches,
 ):  # fmt: skip
     """Find touches of a sphere with spheres in runs of rows, fill them from touches[at] on if `fill`; (where they
     end, the deepest overlap relative to the smaller radius)."""
@@ -215,8 +212,8 @@ def pair_touches(
 
 @kernel()
 def wall_touches(
-    row, at, fill, places, motions, surfaces, kept_rows, kept_starts, kept, friction, walls, faces, step, skin, most,
-    room, others, touches,
+    row, at, fill, places, motions, surfaces, kept_rows, kept_starts, kept, friction, walls, faces, step, skin,
+    most, room, others, touches,
 ):  # fmt: skip
     """As `pair_touches`, with walls; room is (3, 3)."""
     x, y, z, radius = places[row, 0], places[row, 1], places[row, 2], places[row, 3]
@@ -281,8 +278,8 @@ def find_touches(
             )  # fmt: skip
             deep = max(deep, overlap)
             at, overlap = wall_touches(
-                row, at, fill, places, motions, surfaces, kept_rows, kept_starts, kept, friction, walls, faces, step,
-                skin, most, room, others, touches,
+                row, at, fill, places, motions, surfaces, kept_rows, kept_starts, kept, friction, walls, faces,
+                step, skin, most, room, others, touches,
             )  # fmt: skip
             deep = max(deep, overlap)
             if not fill:

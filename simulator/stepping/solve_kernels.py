@@ -1,7 +1,7 @@
 """Sweeps over all touches of a step, on any number of threads with the same bits.
 
-Spheres stand in the order of their cells, layer after layer along one axis, and layers are gathered into slabs of at
-least the width of a cell. A touch belongs to a sphere of its own slab and reaches at most into the next slab. So
+Spheres stand in the order of their cells, layer after layer along one axis, and layers are gathered into slabs of
+at least the width of a cell. A touch belongs to a sphere of its own slab and reaches at most into the next slab. So
 every other slab may be worked on at the same time, then the ones between: inside a slab the order is that of the
 spheres, and what a sweep does depends on the slabs, never on who works on them. Two rounds a sweep; colours of
 contacts would be ten, each of which reads all spheres again.
@@ -57,9 +57,10 @@ def relax(slabs, starts, others, touches, motions, rate, tolerance, most):
 
     slabs : (s + 1,) rows at which slabs begin, and the number of rows; of an even number where the axis is periodic
     rate : 1 over the step [1/s]
-    residual : the largest distance of an impulse from its solution given all others, relative to the largest impulse
+    residual : the largest distance of an impulse from its solution given all others, over the largest impulse
 
-    A sweep comes by only where something has moved; when all is quiet, all is looked at, and swept again if need be.
+    A sweep comes by only where something has moved; when all is quiet, all is looked at, and swept again if need
+    be.
     """
     count = slabs.size - 1
     worst, largest = np.zeros(count), np.zeros(count)

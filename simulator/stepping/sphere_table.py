@@ -1,5 +1,6 @@
 """The spheres of a run as arrays, in the order of their cells."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -64,14 +65,15 @@ class SphereTable:
             self.places[stays], self.motions[stays], self.surfaces[stays], self.ids[stays], self.rows[stays]
         )
 
-    def with_more(self, other: Self) -> Self:
-        """These, then those."""
-        return type(self)(
-            np.concatenate([self.places, other.places]),
-            np.concatenate([self.motions, other.motions]),
-            np.concatenate([self.surfaces, other.surfaces]),
-            np.concatenate([self.ids, other.ids]),
-            np.concatenate([self.rows, other.rows]),
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """One after the other, in one table."""
+        return cls(
+            np.concatenate([part.places for part in parts]),
+            np.concatenate([part.motions for part in parts]),
+            np.concatenate([part.surfaces for part in parts]),
+            np.concatenate([part.ids for part in parts]),
+            np.concatenate([part.rows for part in parts]),
         )
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-_COUNTS = "spheres near sticking sliding separating sweeps entered left".split()
-_NUMBERS = "time residual overlap energy_before energy_after".split()
+_COUNTS = ("spheres", "near", "sticking", "sliding", "separating", "sweeps", "entered", "left")
+_NUMBERS = ("time", "residual", "overlap", "energy_before", "energy_after")
 
 STEP = np.dtype([(name, np.int64) for name in _COUNTS] + [(name, np.float64) for name in _NUMBERS])
 """Of a step: spheres in it; touches that were looked at, that stick, that slide, and that were closed and part;

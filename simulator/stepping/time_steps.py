@@ -1,10 +1,10 @@
 """Spheres by the hundred thousand, moved by time steps of one impact problem each.
 
 The scheme is that of Preclik, Eibl & Rüde, section 3.1: velocities are changed by gravity's impulse and by the
-impulses of all touches at once, places by the velocities at the end of the step. A touch may close by its gap and no
-more, so a step that is solved ends without overlap: balls are round, and the gap between convex bodies is never less
-than what their velocities let one expect. What the tolerance of a solve leaves is taken out of the places alone
-(`part`), so that no kinetic energy comes of it; the paper lets overlap drive velocities apart instead.
+impulses of all touches at once, places by the velocities at the end of the step. A touch may close by its gap and
+no more, so a step that is solved ends without overlap: balls are round, and the gap between convex bodies is never
+less than what their velocities let one expect. What the tolerance of a solve leaves is taken out of the places
+alone (`part`), so that no kinetic energy comes of it; the paper lets overlap drive velocities apart instead.
 """
 
 import math
@@ -121,7 +121,10 @@ class TimeSteps:
         self._state = StepState.begun(table, len(fixed), checks.whole("seed", seed, 2**63 - 1))
         self._setup = setup_of(
             scene, law, self._walls, table, (*inflows, *outflows),
-            {"step": self.step, "seed": seed, "periodic": periodic, "motions": {n: vars(m) for n, m in (motions or {}).items()}},
+            {
+                "step": self.step, "seed": seed, "periodic": self._touches.periods(),
+                "motions": {name: vars(motion) for name, motion in (motions or {}).items()},
+            },
         )  # fmt: skip
         self._refuse_start()
 
@@ -269,11 +272,12 @@ class TimeSteps:
     def _refuse_step(self) -> None:
         first, second, overlap, radius = self._worst()
         speed = float(np.sqrt((self._state.table.velocity[:, :3] ** 2).sum(axis=1).max()))
+        safe = min(0.5 * self.step, _SAFE * radius / max(speed, 1e-300))
         raise StepTooLongError(
             f"step: {self.step:g} s has let {first} and {second} overlap by {overlap:.3g} m, "
             f"{100 * overlap / radius:.0f} % of a radius, at {self.time:.6g} s, where the fastest sphere moves "
-            f"{speed * self.step / radius:.2g} radii in a step; {_SAFE * radius / speed:.1g} s would do, or a smaller "
-            "tolerance of the law"
+            f"{speed * self.step / radius:.2g} radii in a step; take at most {safe:.1g} s, or a smaller tolerance "
+            "of the law"
         )
 
     def _worst(self) -> tuple[str, str, float, float]:

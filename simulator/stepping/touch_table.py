@@ -39,6 +39,10 @@ class TouchTable:
         self._room, self._other_room = np.empty(0, TOUCH), np.empty(0, np.int32)
         self._spare = SphereTable.empty(0)
 
+    def periods(self) -> list[list[float]]:
+        """Where places begin to repeat and after what length, 0 for never, as plain numbers."""
+        return [self.origin.tolist(), self.lengths.tolist()]
+
     @property
     def rows(self) -> NDArray:
         """All touches, a view."""

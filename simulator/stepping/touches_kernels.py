@@ -10,11 +10,15 @@ import numpy as np
 
 from ...compiled import kernel
 
-MOTION = np.dtype([(name, np.float64) for name in "vx vy vz wx wy wz inverse_mass inverse_inertia".split()])
+_MOTION_COLUMNS = ("vx", "vy", "vz", "wx", "wy", "wz", "inverse_mass", "inverse_inertia")
+MOTION = np.dtype([(name, np.float64) for name in _MOTION_COLUMNS])
 """Of a sphere: velocity [m/s], angular velocity [rad/s], 1/mass and 1/inertia; one line of a cache."""
 
-_TOUCH_COLUMNS = "nx ny nz arm other_arm gap per_normal per_tangent friction px py pz ux uy uz"
-TOUCH = np.dtype([(name, np.float64) for name in _TOUCH_COLUMNS.split()])
+_TOUCH_COLUMNS = (
+    *("nx", "ny", "nz", "arm", "other_arm", "gap", "per_normal", "per_tangent", "friction"),
+    *("px", "py", "pz", "ux", "uy", "uz"),
+)
+TOUCH = np.dtype([(name, np.float64) for name in _TOUCH_COLUMNS])
 """Of a touch, which stands in the rows of its sphere: unit normal towards that sphere, levers from both centres to
 the point [m], gap [m], 1/W_nn and 1/W_tt [kg], friction, impulse on the sphere [N s], and velocity of a wall there
 [m/s]. Beside it stands the row of the other sphere, or -1 - k for wall k: a sweep reads that of every touch."""

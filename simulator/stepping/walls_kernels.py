@@ -23,9 +23,9 @@ WALL = np.dtype(
         ("high", np.float64, (3,)),
     ]
 )
-"""Of a wall: its kind, its row in the table of friction, its faces in those of all hulls; the radius that rounds it,
-its size (half lengths of a box; radius and half length; normal of a plane, in its own axes), place, rotation from
-its axes to the world, velocity [m/s] and angular velocity [rad/s], the normal of a plane and the box
+"""Of a wall: its kind, its row in the table of friction, its faces in those of all hulls; the radius that rounds
+it, its size (half lengths of a box; radius and half length; normal of a plane, in its own axes), place, rotation
+from its axes to the world, velocity [m/s] and angular velocity [rad/s], the normal of a plane and the box
 around the others, in the world."""
 
 
@@ -152,8 +152,8 @@ def beside_hull(q, faces, first, last, way, near):
 
 @kernel()
 def beside_wall(wall, faces, x, y, z, q, way, near):
-    """Signed distance [m] of a point from a wall, negative inside; fills near (3,) with the direction in the world in
-    which it grows. q and way (3,) are room."""
+    """Signed distance [m] of a point from a wall, negative inside; fills near (3,) with the direction in the world
+    in which it grows. q and way (3,) are room."""
     dx, dy, dz = x - wall.position[0], y - wall.position[1], z - wall.position[2]
     if wall.kind == PLANE:
         for i in range(3):

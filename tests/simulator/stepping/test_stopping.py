@@ -27,7 +27,9 @@ def made(seed=0, step=1e-3):
         scene.add(carom.Body(carom.HalfSpace(-normal, -0.6 if axis < 2 else -2.0), fixed=True, name=f"high {axis}"))
     places = np.stack(np.meshgrid(*[0.06 + 0.11 * np.arange(5)] * 3, indexing="ij"), -1).reshape(-1, 3)
     scene.add_spheres(0.05, density=1000.0, position=places, velocity=rng.normal(size=places.shape), name="grains")
-    inlet = carom.Inflow(0.02, density=500.0, position=[(0.3, 0.3, 0.95)], velocity=(0, 0, 1.0), spread=(0.5, 0.5, 0), every=0.05)
+    inlet = carom.Inflow(
+        0.02, density=500.0, position=[(0.3, 0.3, 0.95)], velocity=(0, 0, 1.0), spread=(0.5, 0.5, 0), every=0.05
+    )
     return carom.TimeSteps(
         scene, carom.MaximumDissipation(tolerance=1e-6, max_sweeps=500), step=step, seed=seed, inflows=[inlet],
         outflows=[carom.Outflow((0, 0, -1), -0.98)],
@@ -148,8 +150,8 @@ def test_a_step_too_long_for_a_fast_sphere_says_what_it_has_done():
     steps = carom.TimeSteps(scene, LAW, step=5e-2)
     with pytest.raises(
         carom.StepTooLongError,
-        match=r"step: 0.05 s has let sphere 'shots\[\d\]' and sphere 'shots\[\d\]' overlap by .* m, \d+ % of a radius, "
-        r"at 0.05 s, where the fastest sphere moves 12 radii in a step; 0.0004 s would do",
+        match=r"step: 0.05 s has let sphere 'shots\[\d\]' and sphere 'shots\[\d\]' overlap by .* m, \d+ % of a "
+        r"radius, at 0.05 s, where the fastest sphere moves 12 radii in a step; take at most 0.0004 s",
     ):
         steps.run(0.2)
     quick = carom.TimeSteps(scene, LAW, step=4e-4)
