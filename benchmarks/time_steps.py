@@ -66,7 +66,8 @@ def mujoco_seconds(count: int, duration: float) -> tuple[float, float]:
             f'friction="{FRICTION} 0 0"/></body>'
         )
     model = mujoco.MjModel.from_xml_string(
-        f'<mujoco><option timestep="{STEP}" cone="elliptic"/><size memory="2G"/><default><geom condim="3"/></default>'
+        f'<mujoco><option timestep="{STEP}" cone="elliptic"/><size memory="2G"/>'
+        '<default><geom condim="3"/></default>'
         f"<worldbody>{''.join(world)}</worldbody></mujoco>"
     )
     data = mujoco.MjData(model)
@@ -176,8 +177,8 @@ def main() -> None:
             mine, overlap, above = carom_seconds(count, options.duration, law)
             theirs, soft = mujoco_seconds(count, options.duration)
             table.add_row(
-                str(count), f"{mine:.2f} s", f"{theirs:.2f} s", f"{mine / theirs:.2f}", f"{overlap:.1e}", f"{soft:.1e}",
-                f"{100 * above:.1f} %",
+                str(count), f"{mine:.2f} s", f"{theirs:.2f} s", f"{mine / theirs:.2f}", f"{overlap:.1e}",
+                f"{soft:.1e}", f"{100 * above:.1f} %",
             )  # fmt: skip
         console.print(table)
     clock = Clock()
@@ -190,8 +191,8 @@ def main() -> None:
             clock.watch(module, name)
     channel_steps(0.1).run(2e-3)  # compile
     table = titled(
-        f"flow, {numba.get_num_threads()} threads", "spheres", "near", "pressing", "sweeps", "a step", "search a sphere",
-        "a touch and sweep", "of a copy's bandwidth", "overlap", "peak memory a sphere",
+        f"flow, {numba.get_num_threads()} threads", "spheres", "near", "pressing", "sweeps", "a step",
+        "search a sphere", "a touch and sweep", "of a copy's bandwidth", "overlap", "peak memory a sphere",
     )  # fmt: skip
     for share in options.flows:
         table.add_row(*flow(share, *options.steps, clock))
