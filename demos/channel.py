@@ -42,6 +42,7 @@ PAPER = {  # table 2: Coulomb, maximum dissipation
     "contacts a sphere": ("2.593", "2.593"),
     "deepest overlap, of the radius": ("8.31 %", "9.89 %"),
 }
+LEAST = 1e-6  # drawn of what is drawn by its logarithm
 DEEPEST = 0.05  # of a radius; the paper has 0.083 and 0.099
 LEAST_FRACTION, MOST_FRACTION = 0.3, 0.66  # of the volume, once it flows
 
@@ -264,7 +265,7 @@ class Channel:
 
     def figure(self) -> Any:
         """Figures 9 to 12 and the convergence, as one matplotlib figure."""
-        figure = new_figure(13.0, 13.5)
+        figure = new_figure(13.0, 11.5)
         grid = figure.subplot_mosaic([["9", "10"], ["11", "12"], ["steps", "steps"]])
         states = self.flow.states
         speed = np.linalg.norm(states.velocity, axis=1)
@@ -316,14 +317,16 @@ class Channel:
     def _draw_steps(self, axes: Any) -> None:
         rows = self.flow.log.rows
         time = 1e3 * rows["time"]
-        axes.semilogy(time, np.maximum(rows["residual"], 1e-12), ",", color="tab:red", label="residual")
+        axes.semilogy(
+            time, np.maximum(rows["residual"], LEAST), ".", markersize=1, color="tab:red", label="residual"
+        )
         axes.axhline(LAW.tolerance, linestyle=":", color="tab:gray", label="tolerance")
         axes.semilogy(
-            time, np.maximum(rows["overlap"], 1e-12), color="tab:blue", label="deepest overlap, in radii"
+            time, np.maximum(rows["overlap"], LEAST), color="tab:blue", label="deepest overlap, in radii"
         )
-        axes.semilogy(time, np.maximum(rows["sweeps"], 1), ",", color="black", label="sweeps")
+        axes.semilogy(time, np.maximum(rows["sweeps"], 1), ".", markersize=1, color="black", label="sweeps")
         axes.set(title="every step", xlabel="time [ms]")
-        axes.legend(loc="lower right")
+        axes.legend(loc="lower right", markerscale=8)
 
     def _frame(self, axes: Any, title: str) -> None:
         length, width, _ = 1e3 * self.share * LENGTHS

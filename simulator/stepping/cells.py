@@ -48,12 +48,12 @@ class Cells:
     def slabs(self) -> NDArray[np.int64]:
         """Rows at which slabs begin, and the number of rows: whole layers of about as many spheres each.
 
-        Where the axis repeats, the last slab touches the first, so there is an even number of them.
+        Where the axis repeats, the last slab touches the first, so there is one or an even number of them.
         """
         layer = int(self.cells[self.axes[1]] * self.cells[self.axes[2]])
         begins = self.starts[::layer].astype(np.int64)
         wanted = begins[-1] * np.arange(1, SLABS) / SLABS
         cuts = np.unique(np.concatenate([[0], np.searchsorted(begins, wanted), [len(begins) - 1]]))
-        if self.wraps[self.axes[0]] and len(cuts) % 2 == 0:
+        if self.wraps[self.axes[0]] and len(cuts) > 2 and len(cuts) % 2 == 0:
             cuts = np.delete(cuts, 1)
         return begins[cuts]

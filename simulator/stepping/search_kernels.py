@@ -210,19 +210,30 @@ def pair_touches(
     return at, deepest
 
 
+@kernel(forceinline=True)
+def beside_repeated(place, centre, length):
+    """A place along an axis that repeats after `length`, 0 for never, where it is nearest to a centre."""
+    if length > 0.0:
+        return place - length * np.round((place - centre) / length)
+    return place
+
+
 @kernel()
 def wall_touches(
-    row, at, fill, places, motions, surfaces, kept_rows, kept_starts, kept, friction, walls, faces, step, skin,
-    most, room, others, touches,
+    row, at, fill, places, motions, surfaces, kept_rows, kept_starts, kept, friction, walls, faces, lengths, step,
+    skin, most, room, others, touches,
 ):  # fmt: skip
-    """As `pair_touches`, with walls; room is (3, 3)."""
-    x, y, z, radius = places[row, 0], places[row, 1], places[row, 2], places[row, 3]
+    """As `pair_touches`, with walls, of which each is seen at its nearest repetition; room is (3, 3)."""
+    radius = places[row, 3]
     own = motions[row]
     deepest = 0.0
     near = room[2]
     for k in range(walls.size):
         wall = walls[k]
         far = radius + most
+        x = beside_repeated(places[row, 0], wall.position[0], lengths[0])
+        y = beside_repeated(places[row, 1], wall.position[1], lengths[1])
+        z = beside_repeated(places[row, 2], wall.position[2], lengths[2])
         if wall.kind != PLANE and (
             x < wall.low[0] - far or y < wall.low[1] - far or z < wall.low[2] - far
             or x > wall.high[0] + far or y > wall.high[1] + far or z > wall.high[2] + far
@@ -279,7 +290,7 @@ def find_touches(
             deep = max(deep, overlap)
             at, overlap = wall_touches(
                 row, at, fill, places, motions, surfaces, kept_rows, kept_starts, kept, friction, walls, faces,
-                step, skin, most, room, others, touches,
+                lengths, step, skin, most, room, others, touches,
             )  # fmt: skip
             deep = max(deep, overlap)
             if not fill:

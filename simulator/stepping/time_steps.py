@@ -75,7 +75,8 @@ class TimeSteps:
     seed : of what enters
     motions : how fixed bodies move, by their names
     inflows, outflows : where spheres enter and leave
-    periodic : of each axis None, or (low, high) [m] between which everything repeats
+    periodic : of each axis None, or (low, high) [m] between which everything repeats, fixed bodies too: of each its
+        nearest repetition is met, so one wider than half of that should be symmetric
     largest_overlap : of the smaller radius, at which a run stops with StepTooLongError
 
     Impacts are inelastic: restitution is refused. ValueError or TypeError names what cannot be used, such as

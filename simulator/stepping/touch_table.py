@@ -13,6 +13,7 @@ from .sphere_table import SphereTable
 from .step_state import StepState
 from .touches_kernels import TOUCH
 from .walls import Walls
+from .walls_kernels import PLANE
 
 SKIN = 0.02
 """Of the radius: gap beyond what the velocities before a step may close, up to which touches take part in it."""
@@ -20,6 +21,8 @@ FARTHEST = 1.0
 """Of the smallest radius: largest gap of a touch that takes part, whatever the velocities."""
 ROOM = 1.2
 """Times what is needed, that a table is made for when it has become too small."""
+LEVEL = 1e-12
+"""Part of the normal of a half-space along an axis that repeats, which is rounding."""
 
 
 class TouchTable:
@@ -33,6 +36,7 @@ class TouchTable:
 
     def __init__(self, walls: Walls, friction: NDArray[np.float64], periodic: Sequence[Any]) -> None:
         self.origin, self.lengths = _periods(periodic)
+        _refuse_planes_across(walls, self.lengths)
         self.starts = np.zeros(1, np.int64)
         self.slabs = np.zeros(2, np.int64)
         self._walls, self._friction = walls, friction
@@ -109,6 +113,16 @@ class TouchTable:
                     f"periodic: expected a length along {axis} of at least {3.0 * edge:.3g} m, three times what a "
                     f"sphere and its reach take, got {length:g} m"
                 )
+
+
+def _refuse_planes_across(walls: Walls, lengths: NDArray[np.float64]) -> None:
+    """ValueError for a half-space that is not the same everywhere along an axis that repeats."""
+    for name, wall in zip(walls.names, walls.table, strict=True):
+        if wall["kind"] == PLANE and (np.abs(wall["normal"]) > LEVEL)[lengths > 0.0].any():
+            raise ValueError(
+                f"periodic: body {name!r} is a half-space whose normal {wall['normal'].tolist()} has a part along "
+                "an axis that repeats"
+            )
 
 
 def _periods(periodic: Sequence[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

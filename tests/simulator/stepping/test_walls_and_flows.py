@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import carom
+from carom.simulator.stepping.cells import Cells
 from carom.simulator.stepping.walls import Walls
 from carom.simulator.stepping.walls_kernels import distances_from_wall
 
@@ -161,6 +162,27 @@ def test_spheres_meet_across_the_end_of_a_periodic_axis(axis):
     assert ((results[1].position @ turn.T)[:, 0] >= 0.0).all()
 
 
+def test_fixed_bodies_repeat_too():
+    """A ball rolls over a post that stands at the end of the period as over one in its middle."""
+    ends = []
+    for shift in (0.0, 0.5):
+        scene = carom.Scene()
+        scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True))
+        scene.add(carom.Body(carom.Sphere(0.05), position=(0.5 + shift, 0, -0.03), fixed=True))
+        scene.add_spheres(0.1, density=1000.0, position=[((0.2 + shift) % 1.0, 0, 0.1)], velocity=(1.5, 0, 0))
+        steps = carom.TimeSteps(scene, LAW, step=1e-3, periodic=[(0.0, 1.0), None, None])
+        steps.run(0.5)
+        ends.append(steps.states)
+        assert steps.log.rows["near"].max() == 2  # it has met the post
+    assert ends[1].velocity == pytest.approx(ends[0].velocity, abs=1e-9)
+    assert ends[1].position[0, 2] == pytest.approx(ends[0].position[0, 2], abs=1e-9)
+    scene.add(carom.Body(carom.HalfSpace((1, 0, 1)), fixed=True, name="slope"))
+    with pytest.raises(
+        ValueError, match=r"periodic: body 'slope' is a half-space whose normal .* along an axis that"
+    ):
+        carom.TimeSteps(scene, LAW, step=1e-3, periodic=[(0.0, 1.0), None, None])
+
+
 def test_search_finds_what_comparing_all_pairs_finds():
     """Touches of a dense periodic cloud against all pairs, at the first step."""
     rng = np.random.default_rng(2)
@@ -256,3 +278,27 @@ def test_bad_inflows(fields, message):
 def test_bad_periods(periodic, message):
     with pytest.raises(ValueError, match=message):
         pair(0.0, periodic)
+
+
+@pytest.mark.parametrize("repeats", [False, True])
+def test_every_sphere_is_in_one_slab_wherever_it_is(repeats):
+    random = np.random.default_rng(0)
+    lengths = np.array([1.0 if repeats else 0.0, 0.0, 0.0])
+    for count in (1, 2, 3, 7, 40, 300):
+        for _ in range(5):
+            places = np.hstack([random.uniform(0, 1, (count, 3)) * [1, 0.2, 0.2], np.full((count, 1), 0.01)])
+            cells = Cells(
+                places[:, :3].min(axis=0), places[:, :3].max(axis=0), 0.03, np.zeros(3), lengths, count
+            )
+            order = cells.sort(places)
+            slabs = cells.slabs()
+            assert sorted(order.tolist()) == list(range(count))
+            assert (slabs[0], slabs[-1]) == (0, count)
+            assert (np.diff(slabs) >= 0).all()
+            assert cells.axes[0] == 0
+            assert not repeats or len(slabs) == 2 or len(slabs) % 2 == 1
+            # a slab is at least a cell wide: spheres two slabs apart are more than an edge apart
+            x = places[order, 0]
+            for first in range(len(slabs) - 3):
+                left, right = x[slabs[first] : slabs[first + 1]], x[slabs[first + 2] : slabs[first + 3]]
+                assert not len(left) or not len(right) or right.min() - left.max() > 0.03
