@@ -8,7 +8,6 @@ an array as large does. Times are those of all threads together; NUMBA_NUM_THREA
 """
 
 import argparse
-import resource
 import time
 from typing import Any
 
@@ -128,12 +127,13 @@ def flow(share: float, first: int, more: int, clock: Clock) -> list[str]:
         steps.advance()
     clock.spent.clear()
     begin, updates, spheres, sweeps = time.process_time(), 0, 0, 0
+    clock_begin = time.perf_counter()
     for _ in range(more):
         row = steps.advance()
         updates += int(row["near"]) * (int(row["sweeps"]) + 1)
         sweeps += int(row["sweeps"])
         spheres += int(row["spheres"])
-    spent = time.process_time() - begin
+    spent, wall = time.process_time() - begin, time.perf_counter() - clock_begin
     search = sum(
         clock.spent[name] for name in ("extent", "sort_into_cells", "take_rows", "find_touches", "sum_up")
     )
@@ -141,12 +141,17 @@ def flow(share: float, first: int, more: int, clock: Clock) -> list[str]:
     # a sweep that leaves nothing out reads every touch, the motions of both sides, and writes half of that
     passed = updates * (1.5 * TOUCH.itemsize + 2 * MOTION.itemsize)
     bandwidth = passed / clock.spent["relax"] / copied(max(2**25, int(row["near"]) * TOUCH.itemsize))
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    state, touches = steps._state, steps._touches
+    tables = [getattr(state.table, name).nbytes for name in ("places", "motions", "surfaces", "ids", "rows")]
+    tables += tables  # the spare ones, into which they are sorted
+    tables += [
+        a.nbytes for a in (touches._room, touches._other_room, touches.starts, state.kept, state.kept_starts)
+    ]
     return [
         f"{row['spheres']:,}", f"{row['near']:,}", f"{row['sticking'] + row['sliding']:,}", f"{sweeps / more:.0f}",
         f"{1e3 * spent / more:.1f} ms", f"{1e6 * search / spheres:.2f} us",
         f"{1e9 * clock.spent['relax'] / updates:.0f} ns", f"{bandwidth:.2f}",
-        f"{float(row['overlap']):.1e}", f"{peak / int(row['spheres']):.0f} B",
+        f"{float(row['overlap']):.1e}", f"{1e3 * wall / more:.1f} ms", f"{sum(tables) / len(steps):.0f} B",
     ]  # fmt: skip
 
 
@@ -192,7 +197,8 @@ def main() -> None:
     channel_steps(0.1).run(2e-3)  # compile
     table = titled(
         f"flow, {numba.get_num_threads()} threads", "spheres", "near", "pressing", "sweeps", "a step",
-        "search a sphere", "a touch and sweep", "of a copy's bandwidth", "overlap", "peak memory a sphere",
+        "search a sphere", "a touch and sweep", "of a copy's bandwidth", "overlap",
+        "a step, by the clock", "tables a sphere",
     )  # fmt: skip
     for share in options.flows:
         table.add_row(*flow(share, *options.steps, clock))

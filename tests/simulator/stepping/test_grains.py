@@ -56,8 +56,9 @@ def test_a_bumpy_chute_flows_above_twenty_odd_degrees_and_rests_below(degrees, f
 @pytest.mark.long
 def test_flow_through_a_slot_follows_beverloo():
     """W = C rho sqrt(g) L (D - k d)^1.5 through a slot of length L, with k about 1.4 and C about 1.0 (Beverloo,
-    Leniger & van de Velde, Chem. Eng. Sci. 15, 260 (1961); for slots as reviewed by Mankoc et al., Granular Matter 9, 407
-    (2007)); here within a quarter of that for the density above the slot, and rising with the width as it says."""
+    Leniger & van de Velde, Chem. Eng. Sci. 15, 260 (1961); for slots as reviewed by Mankoc et al., Granular Matter
+    9, 407 (2007)); here within a quarter of that for the density above the slot, and rising with the width
+    as it says."""
     diameter, depth, width, height = 1e-3, 4.2e-3, 24e-3, 60e-3
     slots, rates, densities = (5e-3, 8e-3), [], []
     mean = 0.925 * diameter
