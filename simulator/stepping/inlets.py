@@ -25,10 +25,9 @@ class Inlets:
         self, inflows: Sequence[Inflow], outflows: Sequence[Outflow], materials: Sequence[Material], step: float,
         names: list[tuple[int, str, bool]],
     ):  # fmt: skip
-        for kind, given in ((Inflow, inflows), (Outflow, outflows)):
-            for each in given:
-                if not isinstance(each, kind):
-                    raise TypeError(f"{kind.__name__.lower()}s: expected {kind.__name__}(...), got {each!r}")
+        for each in outflows:
+            if not isinstance(each, Outflow):
+                raise TypeError(f"outflows: expected Outflow(...), got {each!r}")
         self._inflows, self._outflows, self.names = tuple(inflows), tuple(outflows), names
         self._surfaces = [materials.index(each.material) for each in inflows]
         self._every = [whole_steps("every", each.every, step) for each in inflows]

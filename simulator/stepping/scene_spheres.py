@@ -78,10 +78,16 @@ def _refuse_material(owner: str, material: Material) -> None:
         )
     if material.impact_friction not in (None, material.friction):
         raise ValueError(f"{owner}: time steps know one friction, got an impact_friction of its own")
+    if material.rolling_friction > 0.0 or material.spinning_friction > 0.0:
+        raise ValueError(f"{owner}: time steps have no rolling_friction and no spinning_friction, expected 0")
 
 
 def surfaces_of(scene: Scene, inflows: Sequence[Inflow]) -> tuple[list[Material], NDArray[np.float64]]:
     """All different materials, and the friction (m, m) of each with each."""
+    for inflow in inflows:
+        if not isinstance(inflow, Inflow):
+            raise TypeError(f"inflows: expected Inflow(...), got {inflow!r}")
+        _refuse_material(f"inflow {inflow.name!r}", inflow.material)
     known: list[Material] = []
     owners: list[Body | Spheres | Inflow] = [*scene.bodies, *scene.spheres, *inflows]
     for owner in owners:

@@ -209,6 +209,10 @@ REFUSED = {
         lambda: scene_with(material=carom.Material(friction=0.5, impact_friction=0.2)),
         "body 'one': time steps know one friction",
     ),
+    "rolling friction": (
+        lambda: scene_with(material=carom.Material(rolling_friction=1e-3)),
+        "body 'one': time steps have no rolling_friction",
+    ),
     "a loaded ball": (
         lambda: scene_with(density=None, mass=1.0, inertia=np.diag([1.0, 1.0, 2.0]) * 1e-3),
         "body 'one': expected the same inertia about every axis",
@@ -236,6 +240,8 @@ def test_laws_and_numbers_that_cannot_be_used():
         carom.TimeSteps(3, LAW, step=1e-3)
     with pytest.raises(TypeError, match=r"outflows: expected Outflow\(...\), got 3"):
         carom.TimeSteps(scene_with(), LAW, step=1e-3, outflows=[3])
+    with pytest.raises(TypeError, match=r"inflows: expected Inflow\(...\), got 3"):
+        carom.TimeSteps(scene_with(), LAW, step=1e-3, inflows=[3])
 
 
 def test_what_goes_from_event_to_event_refuses_spheres_in_bulk(tmp_path):

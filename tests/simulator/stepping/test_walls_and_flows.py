@@ -265,6 +265,9 @@ def test_bad_inflows(fields, message):
         carom.Inflow(**{**good, **fields})
     with pytest.raises(ValueError, match=r"every: expected a whole number of steps of 0.3 s, got 1 s"):
         carom.TimeSteps(carom.Scene(), LAW, step=0.3, inflows=[carom.Inflow(**good)])
+    bouncing = carom.Inflow(**good, material=carom.Material(restitution=0.5))
+    with pytest.raises(ValueError, match="inflow 'inflow': time steps know inelastic impacts only"):
+        carom.TimeSteps(carom.Scene(), LAW, step=0.5, inflows=[bouncing])
 
 
 @pytest.mark.parametrize(
