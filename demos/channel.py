@@ -172,9 +172,6 @@ class Channel:
     """Spheres are pushed through a channel, around an obstacle, and leave at its open end."""
 
     name: ClassVar[str] = "channel"
-    summary: ClassVar[str] = (
-        "spheres pushed through a channel by time steps, Preclik, Eibl & Rüde, section 4.3"
-    )
     ending: ClassVar[str] = ".png"
 
     def __init__(self) -> None:
