@@ -34,11 +34,12 @@ from .shapes import (
     Shape,
     Sphere,
 )
+from .spheres import Spheres
 
 for _kind in (
     Body, Box, Capsule, ConvexMesh, Cylinder, DistanceJoint, Drag, Drive, Ellipsoid, FixedJoint, HalfSpace,
     Material, Mesh, PlanarJoint, PrismaticJoint, RevoluteJoint, Scene, SpeedRestitution, Sphere,
-    SphericalJoint, Spring, UniversalJoint,
+    Spheres, SphericalJoint, Spring, UniversalJoint,
 ):  # fmt: skip
     says_what_was_meant(_kind)
 
@@ -69,6 +70,7 @@ __all__ = [
     "Shape",
     "SpeedRestitution",
     "Sphere",
+    "Spheres",
     "SphericalJoint",
     "Spring",
     "UniversalJoint",

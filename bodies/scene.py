@@ -21,6 +21,7 @@ from .material import Material, combine
 from .mesh_files import MeshFolder
 from .records import quoted
 from .scene_files import read_scene_file, refused, scene_text
+from .spheres import Spheres
 from .tolerances import LARGEST_MESH_FILE, LARGEST_SCENE_FILE
 
 if TYPE_CHECKING:
@@ -63,11 +64,17 @@ class Scene:
         self._drag: dict[int, np.ndarray] = {}
         self._force_functions: list[ForceFunction] = []
         self._plane: np.ndarray | None = None
+        self._spheres: list[Spheres] = []
 
     @property
     def bodies(self) -> tuple[Body, ...]:
         """All bodies, in the order added; every one has a name."""
         return tuple(self._bodies)
+
+    @property
+    def spheres(self) -> tuple[Spheres, ...]:
+        """What ``add_spheres`` has added, in that order; every one has a name."""
+        return tuple(self._spheres)
 
     @property
     def joints(self) -> tuple[PlacedJoint, ...]:
@@ -170,6 +177,46 @@ class Scene:
         self._bodies.append(added)
         self._added.append(body)
         return added
+
+    def add_spheres(
+        self,
+        radius: Any,
+        *,
+        density: Any,
+        position: Any,
+        velocity: Any = (0.0, 0.0, 0.0),
+        angular_velocity: Any = (0.0, 0.0, 0.0),
+        material: Material | None = None,
+        name: str | None = None,
+    ) -> Spheres:
+        """Add many uniform balls at once, as arrays, and return them; fields and errors are those of `Spheres`.
+
+        They are no bodies, have no index among these, and only `TimeSteps` moves them: whatever goes from event to
+        event refuses a scene that has some. Without a name they are called like ``spheres-0``.
+
+        >>> import carom
+        >>> scene = carom.Scene()
+        >>> grains = scene.add_spheres(0.01, density=2500.0, position=[(0, 0, 0.01), (0, 0, 0.04)])
+        >>> len(scene), [(each.name, len(each)) for each in scene.spheres]
+        (0, [('spheres-0', 2)])
+        """
+        taken = {each.name for each in self._spheres} | set(self._index_of_name)
+        if name is None:
+            name = next(f"spheres-{k}" for k in count() if f"spheres-{k}" not in taken)
+        elif name in taken:
+            raise ValueError(f"name: expected one that is not in the scene yet, got {name!r} again")
+        added = Spheres(
+            radius, density=density, position=position, velocity=velocity, angular_velocity=angular_velocity,
+            material=Material() if material is None else material, name=name,
+        )  # fmt: skip
+        self._spheres.append(added)
+        return added
+
+    def refuse_spheres(self, what: str) -> None:
+        """ValueError where spheres were added in bulk, which ``what`` does not do."""
+        if self._spheres:
+            names = ", ".join(f"{each.name!r} ({len(each)})" for each in self._spheres)
+            raise ValueError(f"scene: {what} takes bodies only, got spheres in bulk, {names}: use TimeSteps")
 
     def index(self, body: Body | str | int) -> int:
         """Index of a body, given itself (as added or as returned by ``add``), its name, or its index."""
@@ -304,6 +351,7 @@ class Scene:
         >>> moved.name, round(float(moved.displacement[2]), 6)
         ('sphere-0', 0.05)
         """
+        self.refuse_spheres("resolve_overlaps()")
         # imported here because rooms import one way, and only this needs to know how shapes collide
         from ..simulator.collision.overlaps import parting_displacements
 
@@ -326,7 +374,7 @@ class Scene:
         indices; all else is as in this scene. Raises ValueError or TypeError as a `Body` does.
         """
         made = copy.copy(self)
-        for name in ("_bodies", "_added", "_before_moves", "_joints", "_force_functions"):
+        for name in ("_bodies", "_added", "_before_moves", "_joints", "_force_functions", "_spheres"):
             setattr(made, name, list(getattr(self, name)))
         for name in ("_index_of_name", "_numbered", "_pair_materials", "_drag"):
             setattr(made, name, dict(getattr(self, name)))
@@ -403,8 +451,9 @@ class Scene:
         """All of the scene but force functions as JSON-able data and arrays (the meshes'); ``from_description`` is
         the inverse.
 
-        JSON numbers as Python writes them read back to the same bits.
+        JSON numbers as Python writes them read back to the same bits. ValueError for spheres in bulk.
         """
+        self.refuse_spheres("a file")
         return describe(self)
 
     @classmethod

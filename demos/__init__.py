@@ -5,7 +5,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .catalogue import DEMOS, THEMES
-from .demo import Check, ComputedDemo, Demo, RecordingDemo, Table, WritingDemo
+from .demo import Check, ComputedDemo, Demo, RecordingDemo, SteppedDemo, Table, WritingDemo
 
 if TYPE_CHECKING:
     from .drop import DroppedMesh, drop_scene, load_dropped_mesh, shipped_mesh
@@ -19,6 +19,7 @@ __all__ = [
     "Demo",
     "DroppedMesh",
     "RecordingDemo",
+    "SteppedDemo",
     "Table",
     "WritingDemo",
     "demo_by_name",

@@ -120,6 +120,9 @@ THEMES: dict[str, dict[str, Entry]] = {
             "stack_and_tower", "StackAndTower", "ten boxes and a tower of planks stand for 100 s"
         ),
         "pile": Entry("pile", "Pile", "300 stones settle by time steps, maximum dissipation"),
+        "channel": Entry(
+            "channel", "Channel", "spheres pushed around an obstacle by time steps (Preclik, Eibl & Rüde)"
+        ),
     },
     "Many runs": {
         "break-odds": Entry("break_odds", "BreakOdds", "a thousand breaks: chance grows from ball to ball"),

@@ -80,3 +80,21 @@ class RecordingDemo(WritingDemo, Protocol):
 
     def run(self, seed: int = 0, progress: bool = False) -> "Trajectory | BranchedRun":
         """The motion from that seed, which tables, checks and the file are then about."""
+
+
+@runtime_checkable
+class SteppedDemo(WritingDemo, Protocol):
+    """A demo of spheres moved by `TimeSteps`: of any size, and one that can be stopped and gone on with."""
+
+    def begin(
+        self, *, share: float | None, fill: float | None, duration: float | None, seed: int,
+        checkpoint: Path | None, resume: bool, progress: bool,
+    ) -> None:  # fmt: skip
+        """Make the run that tables, checks and the file are then about.
+
+        share : of the lengths of the source; None: the demo's
+        fill : solid share of the volume at the start; None: as the source has it
+        duration : simulated time [s] up to which it goes; None: the demo's
+        checkpoint : file that keeps the run, now and then and at its end
+        resume : whether to go on from there; ValueError where that is of another run
+        """

@@ -40,7 +40,7 @@ from .warm_command import add_warm
 
 if TYPE_CHECKING:
     from .bodies import Scene
-    from .demos import Check, ComputedDemo
+    from .demos import Check, ComputedDemo, SteppedDemo
     from .impact_laws import ImpactLaw
     from .simulator import BranchedRun, Trajectory
 
@@ -192,10 +192,26 @@ own law and duration, so it is left out when these are given. Some demos compute
 move by steps of their own: they print tables, take no law or duration, and may write a file, which --out names.""",
         "examples:\n  carom demo\n  carom demo newtons-cradle --out cradle.h5\n"
         "  carom demo hodograph --out hodograph.png\n"
-        "  carom demo bouncing-ball --law anitescu-potra --no-view",
+        "  carom demo bouncing-ball --law anitescu-potra --no-view\n"
+        "  carom demo channel --share 0.4 --duration 0.1\n"
+        "  carom demo channel --share 0.4 --duration 0.2 --resume",
     )
     demo.add_argument("name", nargs="?", metavar="NAME", help="the scene; without it, the scenes are listed")
     _add_run_arguments(demo, "default the scene's", "default the scene's", "default NAME.h5")
+    demo.add_argument(
+        "--share",
+        type=positive_number,
+        metavar="X",
+        help="channel: lengths over the paper's; 1 is 250,000 spheres",
+    )
+    demo.add_argument(
+        "--fill", type=positive_number, metavar="X", help="channel: solid share of the volume at the start"
+    )
+    demo.add_argument(
+        "--resume",
+        action="store_true",
+        help="channel: go on with the run that was stopped, or to a later --duration",
+    )
 
     run = _command(
         commands,
@@ -438,6 +454,7 @@ def _demo(options: argparse.Namespace) -> int:
         demo = demo_by_name(options.name)
     except ValueError as error:
         raise BadInput(str(error)) from None
+    _refuse_options_of_steps(demo, options)
     if isinstance(demo, ComputedDemo):
         return _compute(demo, options)
     out = _writable(options.out or f"{demo.name}.h5", ".h5")
@@ -454,12 +471,38 @@ def _demo(options: argparse.Namespace) -> int:
     return status
 
 
+def _refuse_options_of_steps(demo: object, options: argparse.Namespace) -> None:
+    """Bad input where a demo that is not moved by `TimeSteps` is given what belongs to one that is."""
+    from .demos import SteppedDemo
+
+    for option in ("share", "fill", "resume"):
+        if getattr(options, option) and not isinstance(demo, SteppedDemo):
+            raise BadInput(
+                f"--{option}: demo {options.name} does not take it, only those moved by time steps"
+            )
+
+
+def _step_on(demo: "SteppedDemo", options: argparse.Namespace, out: Path) -> None:
+    """Make the run of a demo of time steps, kept in a file beside its picture."""
+    kept = out.with_suffix(".h5")
+    try:
+        demo.begin(
+            share=options.share, fill=options.fill, duration=options.duration, seed=options.seed, checkpoint=kept,
+            resume=options.resume, progress=True,
+        )  # fmt: skip
+    except ValueError as error:
+        raise BadInput(str(error)) from None
+    except OSError as error:
+        raise BadInput(f"{kept}: cannot be written ({error.strerror or error})") from None
+    say(f"The run is kept in {kept}; --resume goes on with it.")
+
+
 def _compute(demo: "ComputedDemo", options: argparse.Namespace) -> int:
     """A demo that the engine does not run: its tables, its checks, and the file it writes, if any."""
-    from .demos import RecordingDemo, WritingDemo, demo_summary
+    from .demos import RecordingDemo, SteppedDemo, WritingDemo, demo_summary
     from .viewer import DisplayError
 
-    for option in ("law", "duration"):
+    for option in ("law",) if isinstance(demo, SteppedDemo) else ("law", "duration"):
         if getattr(options, option) is not None:
             raise BadInput(f"--{option}: demo {demo.name} is no run of the engine and does not take it")
     out = None
@@ -471,6 +514,8 @@ def _compute(demo: "ComputedDemo", options: argparse.Namespace) -> int:
         raise BadInput(f"--out: demo {demo.name} writes no file")
     say(f"{demo.name}: {demo_summary(demo.name)}.")
     trajectory = demo.run(options.seed, progress=True) if isinstance(demo, RecordingDemo) else None
+    if isinstance(demo, SteppedDemo) and out is not None:
+        _step_on(demo, options, out)
     for table in demo.tables():
         say_table(list(table.header), [list(row) for row in table.rows], fold_first=True)
     checks = demo.check()

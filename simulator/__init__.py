@@ -26,6 +26,10 @@ from .record.trajectory import RunStatus, Trajectory
 from .replay import ReplayError
 from .simulator import Simulator
 from .state import BodyState, State
+from .stepping.flows import Inflow, Outflow
+from .stepping.step_recording import StepRecording
+from .stepping.time_steps import StepTooLongError, TimeSteps
+from .stepping.walls import WallMotion
 from .variational import (
     LagrangianSystem,
     VariationalEvent,
@@ -56,10 +60,12 @@ __all__ = [
     "EventKind",
     "Identification",
     "ImpactSet",
+    "Inflow",
     "Integrator",
     "LagrangianSystem",
     "Measured",
     "MeasuredImpact",
+    "Outflow",
     "Perturbation",
     "ReplayError",
     "RunStatus",
@@ -68,7 +74,10 @@ __all__ = [
     "Simulator",
     "State",
     "Statistics",
+    "StepRecording",
+    "StepTooLongError",
     "TimeOfImpact",
+    "TimeSteps",
     "Trajectory",
     "UndeterminedError",
     "UniqueDesign",
@@ -78,6 +87,7 @@ __all__ = [
     "VariationalStepError",
     "VariationalTrajectory",
     "Verification",
+    "WallMotion",
     "compare",
     "contact_manifold",
     "contact_problem",

@@ -90,6 +90,7 @@ class Simulator:
         if not isinstance(scene, Scene):
             raise TypeError(f"scene: expected a Scene, got {type(scene).__name__}")
         refuse_no_law(law)
+        scene.refuse_spheres("Simulator")
         if not scene.bodies:
             raise ValueError("scene: expected at least one body, got none")
         if not isinstance(integrator, Integrator | None):

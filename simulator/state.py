@@ -147,7 +147,8 @@ class Model:
 
     @classmethod
     def of_scene(cls, scene: Scene) -> "Model":
-        """Read a scene."""
+        """Read a scene; ValueError for one with spheres in bulk."""
+        scene.refuse_spheres("the engine")
         bodies = scene.bodies
         n = len(bodies)
         movable = np.array([not body.fixed for body in bodies], dtype=bool)

@@ -20,7 +20,7 @@ COMPUTED = [name for name in demo_names() if isinstance(demo_by_name(name), Comp
 QUICK = [
     name
     for name in COMPUTED
-    if not name.endswith("-outcomes") and name not in ("pile", "break-odds", "rockfall", "landing")
+    if not name.endswith("-outcomes") and name not in ("pile", "break-odds", "rockfall", "landing", "channel")
 ]  # they have tests of their own
 
 

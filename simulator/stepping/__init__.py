@@ -1,0 +1,1 @@
+"""Spheres in bulk, moved by time steps of one impact problem each."""

@@ -1,0 +1,159 @@
+"""Fixed bodies of a scene as the walls of a step, and walls that move as they are told."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.transform import Rotation
+
+from ...bodies import Body, Box, Capsule, ConvexMesh, Cylinder, HalfSpace, Sphere, checks
+from ...bodies.rotation import rotation_matrices
+from .walls_kernels import BALL, BOX, CAPSULE, CYLINDER, HULL, PLANE, WALL
+
+Array = NDArray[np.float64]
+SHAPES = "HalfSpace, Box, Sphere, Cylinder, Capsule and ConvexMesh"
+
+
+@dataclass(frozen=True)
+class WallMotion:
+    """How a fixed body moves, whatever pushes it: steadily, and from the start again after each period.
+
+    velocity : (3,) [m/s] of its centre of mass, in the world
+    angular_velocity : (3,) [rad/s] about that, in the world
+    period : [s] after which it is where it was at the start; None: never. A whole number of steps
+
+    >>> import carom
+    >>> piston = carom.WallMotion(velocity=(1.0, 0, 0), period=9.4e-4)
+    """
+
+    velocity: Any = (0.0, 0.0, 0.0)
+    angular_velocity: Any = (0.0, 0.0, 0.0)
+    period: float | None = None
+
+    def __post_init__(self) -> None:
+        assign = object.__setattr__
+        for name in ("velocity", "angular_velocity"):
+            assign(self, name, tuple(checks.array(name, getattr(self, name), (3,)).tolist()))
+        if self.period is not None:
+            assign(self, "period", checks.number("period", self.period, above=0.0))
+
+
+class Walls:
+    """The fixed bodies: their table of WALL rows, where they are now, and triangles of their hulls.
+
+    bodies : fixed, in the order of the scene
+    surfaces : of each the row in the table of friction
+    motions : of those that move, by name
+    step : [s]; periods are whole numbers of it
+
+    TypeError for a shape whose distance from a ball is not known here, ValueError for a motion of no such body.
+    """
+
+    def __init__(
+        self, bodies: Sequence[Body], surfaces: Sequence[int], motions: Mapping[str, WallMotion], step: float
+    ):
+        self.names = [str(body.name) for body in bodies]
+        self.table = np.zeros(len(bodies), WALL)
+        faces: list[Array] = []
+        self._offset = np.zeros((len(bodies), 3))
+        for k, (body, surface) in enumerate(zip(bodies, surfaces, strict=True)):
+            self.table[k]["surface"] = surface
+            self._offset[k] = _fill(self.table[k], body, faces)
+        self.faces = np.concatenate(faces) if faces else np.zeros((0, 13))
+        self._start = self.table.copy()
+        self._centre = np.array([body.position for body in bodies]).reshape(-1, 3)
+        self._moving: list[tuple[int, WallMotion, int]] = []
+        for name, motion in motions.items():
+            if name not in self.names:
+                known = ", ".join(map(repr, self.names)) or "none"
+                raise ValueError(f"motions: no fixed body is named {name!r}; known are: {known}")
+            if not isinstance(motion, WallMotion):
+                raise TypeError(f"motions[{name!r}]: expected a WallMotion, got {type(motion).__name__}")
+            steps = 0 if motion.period is None else whole_steps("period", motion.period, step)
+            self._moving.append((self.names.index(name), motion, steps))
+        self.place(0, step)
+
+    def place(self, steps: int, step: float) -> None:
+        """Put every wall where it is after so many steps [s]."""
+        for k, motion, period in self._moving:
+            time = step * (steps % period if period else steps)
+            row = self.table[k]
+            turn = Rotation.from_rotvec(time * np.array(motion.angular_velocity)).as_matrix()
+            offset = turn @ self._start["turn"][k] @ self._offset[k]
+            row["turn"] = turn @ self._start["turn"][k]
+            row["position"] = self._centre[k] + time * np.array(motion.velocity) + offset
+            row["velocity"] = np.array(motion.velocity) + np.cross(motion.angular_velocity, offset)
+            row["spin"] = motion.angular_velocity
+        for row in self.table:
+            _fill_box(row, self.faces)
+
+
+def whole_steps(field: str, time: float, step: float) -> int:
+    """How many steps [s] a time [s] takes; ValueError where that is no whole number, or 0."""
+    count = round(time / step)
+    if count < 1 or abs(time - count * step) > 1e-6 * step:
+        raise ValueError(f"{field}: expected a whole number of steps of {step:g} s, got {time:g} s")
+    return count
+
+
+def _fill(row: Any, body: Body, faces: list[Array]) -> Array:
+    """Fill the row of a wall and add its faces; where the origin of its kernels lies in body axes (3,)."""
+    shape = body.shape
+    turn = rotation_matrices(body.orientation)
+    offset = np.asarray(body.shape_offset)
+    kind, size, radius = -1, (0.0, 0.0, 0.0), 0.0
+    if isinstance(shape, HalfSpace):
+        kind, size = PLANE, tuple(shape.normal)
+        offset = shape.offset * shape.normal
+    elif isinstance(shape, Sphere):
+        kind, radius = BALL, shape.radius
+    elif isinstance(shape, Box):
+        kind, size, radius = BOX, tuple(0.5 * np.array(shape.lengths) - shape.radius), shape.radius
+    elif isinstance(shape, Cylinder):
+        kind, size = CYLINDER, (shape.radius, 0.5 * shape.length, 0.0)
+    elif isinstance(shape, Capsule):
+        kind, size, radius = CAPSULE, (0.0, 0.5 * shape.length, 0.0), shape.radius
+    elif isinstance(shape, ConvexMesh):
+        kind, radius = HULL, shape.radius
+        row["first_face"] = sum(map(len, faces))
+        faces.append(_triangles(shape))
+        row["last_face"] = row["first_face"] + len(faces[-1])
+    else:
+        raise TypeError(
+            f"body {body.name!r}: time steps know the distance of spheres from {SHAPES}, "
+            f"got {type(shape).__name__}"
+        )
+    row["kind"], row["size"], row["radius"], row["turn"] = kind, size, radius, turn
+    row["position"] = body.position + turn @ offset
+    return offset
+
+
+def _triangles(shape: ConvexMesh) -> Array:
+    """Faces (F, 13): three corners, unit normal and offset of the plane of every triangle of a hull."""
+    polygons, normals = shape.faces()
+    rows = []
+    for polygon, normal in zip(polygons, normals, strict=True):
+        corners = shape.vertices[polygon]
+        offset = float((corners @ normal).mean())
+        for k in range(1, len(polygon) - 1):
+            rows.append(np.concatenate([corners[0], corners[k], corners[k + 1], normal, [offset]]))
+    return np.array(rows)
+
+
+def _fill_box(row: Any, faces: Array) -> None:
+    """Fill the box in the world that holds a wall."""
+    kind, size, turn = row["kind"], row["size"], row["turn"]
+    if kind == PLANE:
+        row["low"], row["high"], row["normal"] = -np.inf, np.inf, turn @ size
+        return
+    if kind == HULL:
+        corners = faces[row["first_face"] : row["last_face"], :9].reshape(-1, 3) @ turn.T
+        low, high = corners.min(axis=0), corners.max(axis=0)
+    else:
+        half = {BALL: (0, 0, 0), BOX: size, CYLINDER: (size[0], size[0], size[1]), CAPSULE: (0, 0, size[1])}
+        high = np.abs(turn) @ np.asarray(half[int(kind)], dtype=float)
+        low = -high
+    row["low"] = row["position"] + low - row["radius"]
+    row["high"] = row["position"] + high + row["radius"]

@@ -1,0 +1,38 @@
+"""The code in docs/steps.md runs, in order, and what the page says of it holds."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+TEXT = (Path(__file__).parents[3] / "docs" / "steps.md").read_text(encoding="utf-8")
+
+
+def test_the_examples_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", TEXT, flags=re.DOTALL)
+    assert len(blocks) == 3
+    names: dict = {}
+    for block in blocks:
+        exec(compile(block, "steps.md", "exec"), names)
+    assert names["steps"].states.position[:, 2].min() > 0.01 - 1e-5
+    rows = names["flow"].log.rows
+    assert rows["entered"][599] == 24
+    assert 0 < rows["left"][599] < 24
+    assert len(names["flow"].frames) == 6
+    moving = names["flow"].states
+    assert ((moving.position[:, 1] >= -0.01) & (moving.position[:, 1] < 0.03)).all()
+    assert names["again"].time > names["flow"].time
+    assert len(names["recording"].log) == 800
+    assert names["recording"].last.position.tobytes() == moving.position.tobytes()
+
+
+def test_the_channel_of_the_page_is_that_of_a_radius_of_half_a_millimetre():
+    from carom.demos.channel import LAYER, LENGTHS, RADIUS, free_volume
+
+    ball = 4 / 3 * np.pi * RADIUS**3
+    assert abs(246_992 * ball / free_volume(1.0) - 0.572) < 5e-4
+    assert abs(246_992 * ball / 8 / LENGTHS.prod() - 0.07) < 2e-3
+    assert abs(39.0600228e-6 / RADIUS - 0.0831) < 5e-5
+    assert abs(46.49761679e-6 / RADIUS - 0.0989) < 5e-5
+    assert abs(65 * 20 / LAYER - 1.4e6) < 5e4
