@@ -59,6 +59,14 @@ def euler_angles(angles: Any, axes: str = "xyz", *, degrees: bool = False) -> np
     return np.roll(Rotation.from_euler(axes, given, degrees=flag).as_quat(), 1)
 
 
+def _shape_of(value: Any) -> tuple[int, ...]:
+    """The shape of what may be an array, () of rows of unequal length."""
+    try:
+        return np.shape(value)
+    except ValueError:
+        return ()
+
+
 def unit_quaternion(field: str, value: Any) -> np.ndarray:
     """A read-only unit quaternion (4,) of one that is nearly unit, or of a rotation of scipy; one that is unit
     already is kept bit for bit. TypeError or ValueError that names the field."""
@@ -69,8 +77,9 @@ def unit_quaternion(field: str, value: Any) -> np.ndarray:
     try:
         quaternion = checks.array(field, value, (4,))
     except (TypeError, ValueError) as error:
-        if np.shape(value) in ((3,), (3, 3)):
-            raise type(error)(f"{field}: {_HOW}, got numbers of shape {np.shape(value)}") from None
+        shape = _shape_of(value)
+        if shape in ((3,), (3, 3)):
+            raise type(error)(f"{field}: {_HOW}, got numbers of shape {shape}") from None
         raise
     with np.errstate(over="ignore"):
         length = float(np.linalg.norm(quaternion))

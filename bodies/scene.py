@@ -48,9 +48,10 @@ class Scene:
 
     def __init__(self, gravity: Any = (0.0, 0.0, -9.81)) -> None:
         if isinstance(gravity, int | float) and not isinstance(gravity, bool):
+            down = checks.number("gravity", gravity)
             raise TypeError(
                 f"gravity: expected a vector (3,), got {checks.shown(gravity)}: did you mean "
-                f"(0, 0, {-abs(gravity):g})?"
+                f"(0, 0, {-abs(down):g})?"
             )
         self.gravity: np.ndarray = checks.array("gravity", gravity, (3,))
         self._bodies: list[Body] = []

@@ -120,9 +120,7 @@ THEMES: dict[str, dict[str, Entry]] = {
             "stack_and_tower", "StackAndTower", "ten boxes and a tower of planks stand for 100 s"
         ),
         "pile": Entry("pile", "Pile", "300 stones settle by time steps, maximum dissipation"),
-        "channel": Entry(
-            "channel", "Channel", "spheres pushed around an obstacle by time steps (Preclik, Eibl & Rüde)"
-        ),
+        "channel": Entry("channel", "Channel", "spheres pushed around an obstacle (Preclik, Eibl & Rüde)"),
     },
     "Many runs": {
         "break-odds": Entry("break_odds", "BreakOdds", "a thousand breaks: chance grows from ball to ball"),

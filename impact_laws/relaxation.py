@@ -235,7 +235,10 @@ class Relaxation:
             del points[:-_ANDERSON], changes[:-_ANDERSON]
             x = swept
             if len(points) > 1:
-                differences = np.diff(np.array(changes), axis=0).T
+                with np.errstate(over="ignore", invalid="ignore"):
+                    differences = np.diff(np.array(changes), axis=0).T
+                if not np.isfinite(differences).all():  # numbers end there: only sweeps go on
+                    continue
                 mixing = np.linalg.lstsq(differences, change, rcond=1e-12)[0]
                 x = swept - np.diff(np.array(points), axis=0).T @ mixing
                 relaxation_kernels.within_cones(x, self.friction, self.dim)

@@ -124,8 +124,19 @@ def tampered_bytes(content: bytes, rng: random.Random) -> tuple[bytes, int]:
     return bytes(data), count
 
 
-def tamper(path: Path, rng: random.Random) -> str:
-    """Change the structure or the numbers of a recording in a few places; what was done."""
+def tamper(path: Path, rng: random.Random) -> None:
+    """Change the structure or the numbers of a recording in a few places, in a process of its own: where HDF5 cannot
+    write what was made it keeps the file open, and aborts when that is collected."""
+    maker = os.fork()
+    if maker == 0:
+        try:
+            _edit(path, rng)
+        finally:
+            os._exit(0)
+    os.waitpid(maker, 0)
+
+
+def _edit(path: Path, rng: random.Random) -> str:
     done = []
     with h5py.File(path, "r+", libver="latest", locking=False) as file:
         for _ in range(rng.choice((1, 1, 1, 2, 3))):
