@@ -8,8 +8,8 @@ import numpy as np
 from carom.bodies import Joint, Scene
 
 NOT_COMPARED = {"_added", "_before_moves", "_numbered", "_spheres"}
-"""What a scene remembers of how it was made: which objects were added, and the next number of a name; and spheres in
-bulk, with which it is refused by files."""
+"""What a scene remembers of how it was made: which objects were added, and the next number of a name; and spheres
+in bulk, with which files refuse it."""
 REFERENCES = {"body", "base", "name"}
 """Of a joint as it was given, which may name bodies by other means; its placed form has indices and a name."""
 

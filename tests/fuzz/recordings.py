@@ -125,8 +125,8 @@ def tampered_bytes(content: bytes, rng: random.Random) -> tuple[bytes, int]:
 
 
 def tamper(path: Path, rng: random.Random) -> None:
-    """Change the structure or the numbers of a recording in a few places, in a process of its own: where HDF5 cannot
-    write what was made it keeps the file open, and aborts when that is collected."""
+    """Change the structure or the numbers of a recording in a few places, in a process of its own: where HDF5
+    cannot write what was made it keeps the file open, and aborts when that is collected."""
     maker = os.fork()
     if maker == 0:
         try:

@@ -32,9 +32,7 @@ def test_the_ledger_of_a_falling_pair_closes():
     assert alone, "no impact of one body alone: the scene no longer tests this"
     before = trajectory.contact_forces(alone[0].time - 1e-7)
     between = (np.sort(before.bodies, axis=1) == (1, 2)).all(axis=1)
-    assert before.normal_force[between].sum() > 1.0, (
-        "they do not lean on each other: the scene no longer tests this"
-    )
+    assert before.normal_force[between].sum() > 1.0, "none leans on the other: the scene no longer tests this"
     # the second then moves on with friction at the floor alone
     later = trajectory.sample(alone[0].time + 5e-4).velocity[2] - alone[0].after.velocity[2]
     assert np.linalg.norm(later) <= 0.15 * 9.81 * 5e-4 * (1 + 1e-9)
