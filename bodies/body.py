@@ -9,7 +9,7 @@ import numpy as np
 
 from . import checks
 from .colour import checked_colour
-from .material import Material
+from .material import Material, refuse_no_material
 from .orientation import unit_quaternion
 from .rotation import rotation_matrices
 from .shapes import HalfSpace, Shape
@@ -17,8 +17,6 @@ from .tolerances import FASTEST_SPIN, INERTIA_RELATIVE
 
 ALL_GROUPS = 2**63 - 1
 """The collision mask that lets a body meet every collision group: all 63 bits."""
-
-_VARIED_SURFACE = "friction", "impact_friction", "rolling_friction", "spinning_friction", "restitution"
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +84,7 @@ class Body:
     def __post_init__(self) -> None:
         if not isinstance(self.shape, Shape):
             raise TypeError(f"shape: expected a shape such as Sphere(0.1), got {type(self.shape).__name__}")
-        if not isinstance(self.material, Material):
-            raise TypeError(f"material: expected a Material, got {type(self.material).__name__}")
+        refuse_no_material(self.material)
         if self.name is not None and (not isinstance(self.name, str) or not self.name.strip()):
             raise TypeError(f"name: expected a text that is not empty, got {self.name!r}")
         assign = object.__setattr__
@@ -192,7 +189,7 @@ class Body:
         """The same body with other values of these fields: see `Scene.varied`."""
         assign = object.__setattr__
         made = copy.copy(self)
-        surface = {name: fields[name] for name in _VARIED_SURFACE if name in fields}
+        surface = {name: fields[name] for name in Material.__dataclass_fields__ if name in fields}
         if surface:
             assign(made, "material", replace(self.material, **surface))
         for name in fields.keys() - surface.keys():

@@ -91,6 +91,12 @@ class Material:
         return e.restitution if isinstance(e, SpeedRestitution) else e
 
 
+def refuse_no_material(value: object) -> None:
+    """TypeError for anything but a Material."""
+    if not isinstance(value, Material):
+        raise TypeError(f"material: expected a Material, got {type(value).__name__}")
+
+
 def combine(first: Material, second: Material) -> Material:
     """The material of a pair: geometric means; equal values are kept exactly. Of rolling and spinning friction the
     larger: one soft surface is enough to resist.

@@ -17,7 +17,7 @@ from .description import WORDS, Arrays, checked_head, describe, read_into
 from .files import file_path, replaced_when_whole
 from .forces import Drag, ForceFunction, function_name
 from .joints import Joint, PlacedJoint, is_as_placed, placed
-from .material import Material, combine
+from .material import Material, combine, refuse_no_material
 from .mesh_files import MeshFolder
 from .records import quoted
 from .scene_files import read_scene_file, refused, scene_text
@@ -307,8 +307,7 @@ class Scene:
         self, first: Body | str | int, second: Body | str | int, material: Material
     ) -> None:
         """Let contacts between two bodies have this material instead of the mean of theirs."""
-        if not isinstance(material, Material):
-            raise TypeError(f"material: expected a Material, got {type(material).__name__}")
+        refuse_no_material(material)
         self._pair_materials[self._pair(first, second)] = material
 
     def pair_material(self, i: Body | str | int, j: Body | str | int) -> Material:

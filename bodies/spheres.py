@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from . import checks
-from .material import Material
+from .material import Material, refuse_no_material
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +38,7 @@ class Spheres:
     name: str | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.material, Material):
-            raise TypeError(f"material: expected a Material, got {type(self.material).__name__}")
+        refuse_no_material(self.material)
         if self.name is not None and (not isinstance(self.name, str) or not self.name.strip()):
             raise TypeError(f"name: expected a text that is not empty, got {self.name!r}")
         assign = object.__setattr__

@@ -313,7 +313,7 @@ class ImpactProblem:
 
     def rows_of(self, contacts: ArrayLike) -> NDArray[np.intp]:
         """Indices (dim*k,) in u of all components of contacts (k,), in their order."""
-        return (self.dim * np.asarray(contacts, dtype=np.intp)[:, None] + np.arange(self.dim)).ravel()
+        return rows_of(np.asarray(contacts, dtype=np.intp), self.dim)
 
     @property
     def kinetic_energy(self) -> float | None:
@@ -440,6 +440,11 @@ def _per_contact(name: str, value: ArrayLike, count: int) -> Array:
     if array.shape != (count,):
         raise ValueError(f"{name} must be a number or have shape ({count},), got shape {array.shape}")
     return array
+
+
+def rows_of(contacts: NDArray[np.intp], dim: int) -> NDArray[np.intp]:
+    """Indices (dim*k,) of all components of contacts (k,), in their order."""
+    return (dim * contacts[:, None] + np.arange(dim)).ravel()
 
 
 def _single_contacts(

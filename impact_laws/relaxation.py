@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from . import numbering_kernels, relaxation_kernels
 from .contact_matrices import BlockMatrix, ContactMatrix, Flags, contact_matrix, coupled_if_many, parts_of
 from .contact_network import ContactNetwork
+from .impact_problem import rows_of
 from .law import generator_of
 from .newton_kernels import HALVINGS, NEWTON_AT_ONCE, NEWTON_STEPS, good_enough, newton_dense
 from .tolerances import NEWTON_SHIFTS, RELAXATION_GAIN
@@ -81,7 +82,7 @@ def relax_in_parts(
             return whole
     order = np.empty(friction.size, dtype=np.int64)
     numbering_kernels.order_by_state(W, q, friction, dim, order)
-    rows = (dim * order[:, None] + np.arange(dim)).ravel()
+    rows = rows_of(order, dim)
     ordered = Relaxation(W[np.ix_(rows, rows)], q[rows], friction[order], rule, dim, whole.impulse[rows])
     if whole.together is None:
         ordered.residual, ordered.sweeps = whole.residual, whole.sweeps
@@ -117,7 +118,7 @@ class Relaxation:
             self.solve(tolerance, max_sweeps, rng)
             return
         for part in parts:
-            rows = (self.dim * part[:, None] + np.arange(self.dim)).ravel()
+            rows = rows_of(part, self.dim)
             alone = Relaxation(
                 np.ascontiguousarray(self.W[np.ix_(rows, rows)]), self.q[rows], self.friction[part], self.rule,
                 self.dim, self.impulse[rows],

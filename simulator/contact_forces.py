@@ -18,7 +18,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from ..bodies.joints import PlacedJoint
-from .collision.pairs import contact_patch, contact_rows, reach_of_pairs
+from .collision.pairs import contact_patch, contact_rows, pair_size, reach_of_pairs
 from .engine.tables_kernels import IMPLICIT, STILL
 from .event import ContactPatch
 from .movers.joint_kernels import joint_rows
@@ -194,9 +194,10 @@ class _Balance:
         surfaces = [self.model.scene.pair_material(i, j) for i, j in self.patch.bodies.tolist()]
         self.mu = np.array([surface.friction for surface in surfaces])
         own = np.einsum("ceki,ki->cke", jacobian, velocity)
-        self.slips = self._slips(own)
+        pace = self._pace(own)
+        self.slips = self._slips(own, pace)
         resists = [(surface.rolling_friction, surface.spinning_friction) for surface in surfaces]
-        self.turns = self._turns(np.array(resists).reshape(-1, 2), own)
+        self.turns = self._turns(np.array(resists).reshape(-1, 2), pace)
         self.owner, self.columns = self._columns(jacobian)
         self.A = np.einsum("kij,kic->kjc", self.root, self.columns)
         b = np.einsum("kij,ki->kj", self.root, wrench[self.moving])
@@ -205,12 +206,12 @@ class _Balance:
         mass = self.model.mass[self.moving]
         self.unexplained = float((np.linalg.norm(left, axis=1) * np.sqrt(mass)).max(initial=0.0))
 
-    def _slips(self, own: Array) -> Array:
+    def _slips(self, own: Array, pace: Array) -> Array:
         """Direction of slip of every contact (k, 2) in its tangents, zero where it sticks; `own` (k, m, 3) is what
-        each body has of the contact velocity."""
+        each body has of the contact velocity, and `pace` (k,) that of `_pace`."""
         slips = own.sum(axis=1)[:, 1:]
         speed = np.linalg.norm(slips, axis=1)
-        slides = speed > SLIDES * self._pace(own)
+        slides = speed > SLIDES * pace
         return np.where(slides[:, None], slips / np.where(slides, speed, 1.0)[:, None], 0.0)
 
     def _pace(self, own: Array) -> Array:
@@ -219,16 +220,15 @@ class _Balance:
         part = (self.patch.bodies[:, :, None] == self.moving).any(axis=1)  # (k, m)
         return np.where(part, np.maximum(np.linalg.norm(own, axis=2), falls), 0.0).max(axis=1, initial=0.0)
 
-    def _turns(self, resists: Array, own: Array) -> list[list[_Turn]]:
-        """What resists turning at every contact, of coefficients (k, 2) [m] of rolling and spinning."""
+    def _turns(self, resists: Array, pace: Array) -> list[list[_Turn]]:
+        """What resists turning at every contact, of coefficients (k, 2) [m] of rolling and spinning; `pace` (k,) as
+        in `_slips`."""
         found: list[list[_Turn]] = [[] for _ in self.patch.gap]
         if not resists.any():
             return found
-        pace, plane = self._pace(own), self.model.scene.plane
-        turn = rotation_matrices(self.packed[:, 3:7])
-        spin = np.einsum("kij,kj->ki", turn, self.model.movable[:, None] * self.packed[:, 10:13])
+        plane, spin = self.model.scene.plane, self.state.angular_velocity
         for c, (i, j) in enumerate(self.patch.bodies.tolist()):
-            lever = float(self.model.size[[k for k in (i, j) if self.model.planes[k] is None]].max())
+            lever = pair_size(self.model, (i, j))
             rolling, spinning = _rolling_axes(self.patch, c, lever), self.patch.normal[c : c + 1]
             if plane is not None:
                 rolling, spinning = plane[None, :] if len(rolling) else rolling, spinning[:0]

@@ -277,12 +277,7 @@ def add_block(s, i, j, first, second, D):
 @kernel()
 def add_contact(s, c, D):
     """Add what a contact of stiffness D (3, 3) couples to the blocks of its bodies."""
-    for side in range(2):
-        i = s.ends[c, side]
-        for end in range(2):
-            j = s.ends[c, end]
-            if i >= 0 and j >= 0:
-                add_block(s, i, j, s.jacobian[c, side], s.jacobian[c, end], D)
+    add_across(s, c, c, D)
 
 
 @kernel()

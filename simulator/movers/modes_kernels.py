@@ -264,7 +264,6 @@ def choose_modes(world, state, span, slipped, closing, sure):
     """
     w, s = header(world), problem(world)
     free_accelerations(world, state)
-    show_hidden(world)
     hides = hide_turns(world)
     pull = pull_of(world)
     rate, placed, friction, slider = (

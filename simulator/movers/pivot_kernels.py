@@ -43,12 +43,8 @@ def solve_by_pivots(s, p, joint, a):
     contact, made, edge = wholes(count), matrix(count, 3), pyramid(3, _EDGES)
     g = nc
     for c in range(nc):
-        contact[c], made[c, 0], made[c, 1], made[c, 2] = (
-            c,
-            1.0,
-            0.0,
-            0.0,
-        )  # of a turn: nothing, by its Jacobian
+        # of a turn: nothing, by its Jacobian
+        contact[c], made[c, 0], made[c, 1], made[c, 2] = c, 1.0, 0.0, 0.0
         if s.slider[c]:
             for e in range(2):
                 made[c, 1 + e] = -s.friction[c] * s.direction[c, e]

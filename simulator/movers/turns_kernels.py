@@ -70,12 +70,13 @@ def show_turns(world):
                 continue
             lever = size_of(world, o.first, o.second)
             rows[at], parent[at], local_way(world)[at], local_lever(world)[at] = rows[c], c, way, lever
-            local_friction(world)[at], local_slider(world)[at] = o.resists[way] / lever, 0
+            local_slider(world)[at] = 0
             mode[at], slow[at] = o.turn_mode[way], o.turn_slow[way]
-            local_along(world)[at] = line_of(world, c)
+            local_along(world)[at] = line_of(world, c) if way == ROLLING else POINT_TURN
             for side in range(2):
                 ends[at, side], direction[at, side] = ends[c, side], o.turn_direction[way, side]
             at += 1
+    show_hidden(world)
 
 
 @kernel()
@@ -145,14 +146,14 @@ def hide_turns(world):
     """Let nothing resist rolling of faces on faces; whether there are any."""
     w, hides = header(world), False
     for c in range(w.nc, w.nr):
-        if local_along(world)[c] == FACE_TURN and local_way(world)[c] == ROLLING:
+        if local_along(world)[c] == FACE_TURN:
             local_friction(world)[c], hides = 0.0, True
     return hides
 
 
 @kernel()
 def show_hidden(world):
-    """Take back `hide_turns`."""
+    """Let all that resists turning have its coefficient, also what `hide_turns` has hidden."""
     w = header(world)
     for c in range(w.nc, w.nr):
         o, way = contacts(world)[local_contacts(world)[c]], local_way(world)[c]

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ...bodies import Material, checks
+from ...bodies.material import refuse_no_material
 
 BLOCKED = 0.05
 """Of its radius, by which a sphere that enters may overlap others: they are solved to a tolerance only."""
@@ -53,8 +54,7 @@ class Inflow:
             assign(self, name, checks.array(name, getattr(self, name), (3,)))
         if (self.spread < 0.0).any():
             raise ValueError(f"spread: expected numbers of at least 0, got {self.spread.tolist()}")
-        if not isinstance(self.material, Material):
-            raise TypeError(f"material: expected a Material, got {type(self.material).__name__}")
+        refuse_no_material(self.material)
         if not isinstance(self.name, str) or not self.name.strip():
             raise TypeError(f"name: expected a text that is not empty, got {self.name!r}")
 

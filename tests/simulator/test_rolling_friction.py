@@ -28,6 +28,17 @@ def body(shape, **state) -> carom.Body:
     return carom.Body(shape, mass=1.5, material=carom.Material(friction=FRICTION), **state)
 
 
+def lying_cylinder(angular_velocity) -> carom.Body:
+    """On the floor, along y; it moves across its axis."""
+    return body(
+        carom.Cylinder(RADIUS, 0.2),
+        position=(0, 0, RADIUS),
+        orientation=ALONG_Y,
+        velocity=(1, 0, 0),
+        angular_velocity=angular_velocity,
+    )
+
+
 def run(*bodies, duration=10.0, planar=False) -> carom.Trajectory:
     scene = carom.Scene()
     if planar:
@@ -93,13 +104,7 @@ def test_cylinder_comes_to_rest():
     falls = ROLLING * GRAVITY / RADIUS / 1.5
     found = run(
         floor(rolling_friction=ROLLING),
-        body(
-            carom.Cylinder(RADIUS, 0.2),
-            position=(0, 0, RADIUS),
-            orientation=ALONG_Y,
-            velocity=(1, 0, 0),
-            angular_velocity=(0, 1 / RADIUS, 0),
-        ),
+        lying_cylinder((0, 1 / RADIUS, 0)),
     )
     assert kinds(found) == [EventKind.HALT]
     assert found.events[0].time == pytest.approx(1.0 / falls, rel=1e-12)
@@ -221,13 +226,7 @@ def test_spinning_cylinder_is_the_mirror_image_of_its_mirror_image():
     for sign in (-1.0, 1.0):
         found = run(
             floor(rolling_friction=ROLLING),
-            body(
-                carom.Cylinder(RADIUS, 0.2),
-                position=(0, 0, RADIUS),
-                orientation=ALONG_Y,
-                velocity=(1, 0, 0),
-                angular_velocity=(0, 0, 20 * sign),
-            ),
+            lying_cylinder((0, 0, 20 * sign)),
         )
         assert found.status is carom.RunStatus.AT_REST
         assert balance(found) < 1e-11
