@@ -40,7 +40,7 @@ _KERNEL_SOURCES = ("kernels.py", "tolerances.py")
 
 @cache
 def kernel_stamp() -> str:
-    """Hash of everything that compiled kernels depend on: sources, tolerances, compiler versions."""
+    """Hash of everything that compiled kernels depend on: sources, tolerances, versions and checks of compilers."""
     digest = hashlib.sha256()
     here = Path(__file__).resolve()
     rooms = here.parent.parent if here.parent.name == "face" else here.parent
@@ -50,6 +50,7 @@ def kernel_stamp() -> str:
         digest.update(path.read_bytes())
     for module in (numba, llvmlite, numpy):
         digest.update(module.__version__.encode())
+    digest.update(str(numba.config.BOUNDSCHECK).encode())
     return digest.hexdigest()
 
 

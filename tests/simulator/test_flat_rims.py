@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from carom.simulator.engine.curves_kernels import CIRCLE, touch_curves
-from carom.simulator.engine.tables_kernels import GEOMETRY
+from carom.simulator.engine.tables_kernels import GEOMETRY, ROW
 from carom.simulator.kernels import rotation_matrix
 
 RADIUS, HALF = 0.05, 0.1
@@ -39,7 +39,7 @@ def test_rate_of_a_rim_on_a_face(lean, seed):
     state, still = np.zeros(13), np.zeros(13)
     state[:3], state[3:7], state[10:13] = (0.3, -0.2, 0.1), quaternion, rotation.T @ spin
     still[3] = 1.0
-    geometry, row = np.zeros(GEOMETRY), np.zeros(24)
+    geometry, row = np.zeros(GEOMETRY), np.zeros(ROW)
     geometry[2], geometry[6], geometry[7], geometry[16], geometry[17] = -HALF, 1.0, 1.0, 1.0, RADIUS
     touch_curves(4 * (CIRCLE - 1), geometry, rotation, state, np.eye(3), still, row)
     with mpmath.workdps(50):
