@@ -4,6 +4,7 @@ import doctest
 import importlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -71,6 +72,35 @@ def test_any_executor_gives_the_same(serial_numbers, make):
     with make() as executor:
         found = carom.ensemble(functions.numbers, 200, executor=executor, seed=9)
     assert_equal(serial_numbers, found)
+
+
+MPI = """
+import sys
+sys.path[:0] = [{here!r}]
+import carom, member_functions as functions
+from mpi4py.futures import MPIPoolExecutor
+from test_ensemble import RUN, assert_equal, tossed
+
+if __name__ == "__main__":
+    with MPIPoolExecutor(2) as executor:
+        for run, members in ((functions.numbers, 200), (RUN, tossed())):
+            found = carom.ensemble(run, members, executor=executor, seed=9)
+            assert_equal(carom.ensemble(run, members, workers=0, seed=9), found)
+    print("equal")
+"""
+
+
+def test_workers_that_speak_mpi_give_the_same(tmp_path):
+    pytest.importorskip("mpi4py", reason="mpi4py is not installed")
+    mpiexec = shutil.which("mpiexec")
+    if mpiexec is None:
+        pytest.skip("there is no command mpiexec")
+    script = tmp_path / "sweep.py"
+    script.write_text(MPI.format(here=str(HERE)))
+    command = [mpiexec, "-n", "3", sys.executable, "-m", "mpi4py.futures", str(script)]
+    environment = os.environ | {"PYTHONPATH": str(LINKS)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stdout) == (0, "equal\n"), done.stderr
 
 
 def test_threads_run_scenes(serial):
