@@ -416,7 +416,7 @@ def halving(count: int) -> Iterator[dict[str, Any]]:
             if simulator.time < until:
                 break
             one, other = simulator.copy(), simulator.copy()
-            other._world.header["longest_implicit_step"] *= 0.5
+            other._run.world.header["longest_implicit_step"] *= 0.5
             ends = []
             for each in (one, other):
                 known = len(each.trajectory.events)

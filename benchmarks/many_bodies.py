@@ -55,7 +55,7 @@ def cost_of_impact(
     begin = time.process_time()
     simulator = Simulator(scene, SequentialReflection(), event_limit=impacts)
     built = time.process_time() - begin
-    header = simulator._world.header
+    header = simulator._run.world.header
     spent: list[float] = []
     known = 0, 0
     for turn in range(rounds + 1):
@@ -64,7 +64,7 @@ def cost_of_impact(
         begin = time.process_time()
         while int(header["happened"]) < (turn + 1) * impacts:
             simulator.event_limit = (turn + 1) * impacts + 1
-            simulator._advance(math.inf, stop_at_rest=False, turns=impacts)
+            simulator._run.advance(math.inf, stop_at_rest=False, turns=impacts)
         spent.append((time.process_time() - begin) / impacts)
     bounds, searches = int(header["bounds_made"]) - known[0], int(header["searches_made"]) - known[1]
     return min(spent[1:]), built, bounds / (rounds * impacts), searches / (rounds * impacts)

@@ -22,6 +22,7 @@ from .ensembles.process_pool import ProcessPool
 from .event import Event
 from .laws import resolved
 from .record.trajectory import RunStatus, Trajectory
+from .run_in_progress import RunInProgress
 from .simulator import Simulator
 
 _MOST_MEMBERS = 1_000_000
@@ -148,7 +149,7 @@ class BranchedRun:
 
 
 def grow(
-    simulator: Simulator,
+    run: RunInProgress,
     n: int,
     seed: int,
     until: float,
@@ -165,16 +166,16 @@ def grow(
             raise ValueError(f"{name}: expected at least {least}, got {value}")
     if n > _MOST_MEMBERS:
         raise ValueError(f"n: expected at most {_MOST_MEMBERS} members, got {n}")
-    until = simulator.check_until(until)
+    until = run.until_checked(until)
     if not (isinstance(tolerance, int | float) and 0.0 <= tolerance < 1.0):
         raise ValueError(f"tolerance: expected a number of at least 0 and below 1, got {tolerance!r}")
     generators = {member: member_generator(int(seed), member) for member in range(int(n))}
-    first_event = len(simulator.trajectory.events)
+    first_event = len(run.trajectory.events)
     nodes: list[BranchNode] = []
-    grower = _grower(simulator, until, stop_at_rest, *where)
-    first = _Branch(None, first_event, _Group(simulator, generators, tolerance))
+    grower = _grower(run, until, stop_at_rest, *where)
+    first = _Branch(None, first_event, _Group(run, generators, tolerance))
     waiting = deque([(first, grower.begin(first.group))])
-    bar = ProgressBar(0.0, n * (until - simulator.time), "branching") if progress else None
+    bar = ProgressBar(0.0, n * (until - run.time), "branching") if progress else None
     done = 0.0
     try:
         while waiting:
@@ -206,15 +207,15 @@ class _Parting(Exception):
         self.ways = ways
 
 
-class _Group(Simulator):
-    """One simulator for all members whose outcomes have been equal so far.
+class _Group(RunInProgress):
+    """One run for all members whose outcomes have been equal so far.
 
     answer : the outcome of the event about which its world asks, where that is known
     """
 
     def __init__(
         self,
-        start: Simulator,
+        start: RunInProgress,
         generators: Generators,
         tolerance: float,
         known: ImpactOutcome | None = None,
@@ -222,7 +223,7 @@ class _Group(Simulator):
         self.__dict__.update(start.copy().__dict__)  # which has been initialised
         self.generators, self.tolerance, self.known = generators, tolerance, known
 
-    def _resolve(self, problem: ImpactProblem) -> ImpactOutcome:
+    def resolve(self, problem: ImpactProblem) -> ImpactOutcome:
         if self.known is not None:
             outcome, self.known = self.known, None
             return outcome
@@ -244,7 +245,7 @@ class _Group(Simulator):
 def _run(group: _Group, until: float, stop_at_rest: bool) -> "tuple[_Group, Ways]":
     """Run a group as far as all members agree; the outcomes in which they part there, if they do."""
     try:
-        group.run(until, stop_at_rest=stop_at_rest)
+        group.go_to(until, stop_at_rest, False, Simulator.of_run(group))
     except _Parting as parting:
         return group, parting.ways
     return group, []
@@ -292,7 +293,7 @@ class _Elsewhere:
                 if attempt == _ATTEMPTS - 1:
                     raise
                 growing = self.begin(group)
-        came.model = came._world.model = came.trajectory.model = group.model
+        came.model = came.world.model = came.trajectory.model = group.model
         came.trajectory.scene = group.trajectory.scene
         came.trajectory.log = came.trajectory.log.after(group.trajectory.log)
         return came, ways
@@ -304,13 +305,13 @@ class _Elsewhere:
 
 
 def _grower(
-    simulator: Simulator, until: float, stop_at_rest: bool, executor: Any, workers: int
+    run: RunInProgress, until: float, stop_at_rest: bool, executor: Any, workers: int
 ) -> _Here | _Elsewhere:
     """What grows branches where a user wants them to grow."""
     workers = checks.whole("workers", workers, MOST_WORKERS)
     if executor is None and workers == 0:
         return _Here(until, stop_at_rest)
-    if simulator._callbacks:
+    if run.callbacks:
         raise ValueError(
             "executor, workers: expected a simulator without callbacks, which would be called elsewhere"
         )

@@ -9,11 +9,13 @@ import numpy as np
 
 from ..bodies import Drive
 from ..impact_laws import ImpactLaw
+from .endings import can_go_on
 from .event import Event, EventKind
 from .notes import STATE_SET, noted_drive
 from .record.event_bits import first_difference
 from .record.law_description import described_law
 from .record.trajectory import Trajectory
+from .run_in_progress import RunInProgress
 from .simulator import Simulator
 
 
@@ -59,7 +61,7 @@ def resume(
     last = int(event) % count
     if later is not None and last + 1 < later[0]:
         raise ValueError(f"event: expected at least {later[0] - 1}, since members part after it, got {last}")
-    Replay(simulator, recording, later).until(last)
+    Replay(simulator._run, recording, later).until(last)
     return simulator
 
 
@@ -92,10 +94,10 @@ def _law_of(recording: Trajectory, law: ImpactLaw | None) -> ImpactLaw:
 
 
 class Replay:
-    """A simulator that repeats a recording, event by event."""
+    """A run that repeats a recording, event by event."""
 
-    def __init__(self, simulator: Simulator, recording: Trajectory, later: Later | None = None):
-        self.simulator, self.done = simulator, 0
+    def __init__(self, run: RunInProgress, recording: Trajectory, later: Later | None = None):
+        self.run, self.done = run, 0
         self._recorded, self._recording = recording.events, recording
         self._later = later
 
@@ -116,13 +118,13 @@ class Replay:
 
     def _come_to(self, event: Event) -> None:
         """The next event of the engine."""
-        simulator = self.simulator
-        while len(simulator.trajectory.events) == self.done:
-            if not simulator._can_go_on() or (
-                simulator._advance(event.time, stop_at_rest=False, one_event=True)
-                and len(simulator.trajectory.events) == self.done
+        run = self.run
+        while len(run.trajectory.events) == self.done:
+            if not can_go_on(run.trajectory) or (
+                run.advance(event.time, stop_at_rest=False, one_event=True)
+                and len(run.trajectory.events) == self.done
             ):
-                instead = simulator.trajectory.message or "nothing happens"
+                instead = run.trajectory.message or "nothing happens"
                 raise ReplayError(
                     f"{self._name(event)} is not repeated: {instead}",
                     self.done,
@@ -136,49 +138,47 @@ class Replay:
         that come after it have to wait."""
         before = math.nextafter(event.time, -math.inf)
         self.go(before)
-        if len(self.simulator.trajectory.events) == self.done:
-            self.simulator._come_to(event.time)
-            self.simulator._note(event.note)
+        if len(self.run.trajectory.events) == self.done:
+            self.run.come_to(event.time)
+            self.run.note(event.note)
 
     def _set_state(self, event: Event) -> None:
         """A state that was set begins a piece of every body, the last ones before the event."""
-        simulator, log = self.simulator, self._recording.log
+        run, log = self.run, self._recording.log
         self.go(event.time)
-        if len(simulator.trajectory.events) > self.done:
+        if len(run.trajectory.events) > self.done:
             return  # which will be found to differ
-        count, number = simulator.model.count, int(log.events.rows(self.done, self.done + 1)["pieces"][0])
+        count, number = run.model.count, int(log.events.rows(self.done, self.done + 1)["pieces"][0])
         pieces = log.pieces.rows(max(number - count, 0), number)
         if pieces["body"].tolist() != list(range(count)):
             raise ReplayError(
                 f"{self._name(event)} is not repeated: the recording has no states for it", self.done, "state"
             )
-        simulator._set_packed(np.ascontiguousarray(pieces["state"]))
+        run.set_packed(np.ascontiguousarray(pieces["state"]))
 
     def _set_drive(self, event: Event, joint: str, drive: Drive) -> None:
         """Another drive from now on."""
         self.go(event.time)
-        if len(self.simulator.trajectory.events) == self.done:
-            self.simulator.set_drive(joint, drive)
+        if len(self.run.trajectory.events) == self.done:
+            self.run.set_drive(joint, drive)
 
     def go(self, time: float) -> None:
         """Advance to a time [s], at most to the next event."""
-        simulator = self.simulator
-        while (
-            simulator.time < time and len(simulator.trajectory.events) == self.done and simulator._can_go_on()
-        ):
-            if simulator._advance(time, stop_at_rest=False, one_event=True):
+        run = self.run
+        while run.time < time and len(run.trajectory.events) == self.done and can_go_on(run.trajectory):
+            if run.advance(time, stop_at_rest=False, one_event=True):
                 break
 
     def _compare(self) -> None:
         """Every new event must be the recorded one, bit for bit; ReplayError where it is not."""
-        found, recorded = self.simulator.trajectory.log, self._recording.log
+        found, recorded = self.run.trajectory.log, self._recording.log
         while self.done < min(len(found.events), len(self._recorded)):
             difference = first_difference(recorded, found, self.done)
             if difference is not None:
                 what, was, now = difference
                 raise ReplayError(
                     f"{self._name(self._recorded[self.done])} is not repeated: its {what} differs, recorded "
-                    f"{was}, now {now} in {self.simulator.trajectory.events[self.done]!r}; was the recording "
+                    f"{was}, now {now} in {self.run.trajectory.events[self.done]!r}; was the recording "
                     "made with another law or version, or on another processor?",
                     self.done,
                     what,
@@ -187,7 +187,7 @@ class Replay:
                 )
             self.done += 1
         if self._later is not None and self.done >= self._later[0]:
-            self.simulator._rng, self._later = self._later[1], None
+            self.run.generator, self._later = self._later[1], None
 
     def _name(self, event: Event) -> str:
         return f"event {self.done} of the recording ({event.kind.value} at t = {event.time!r} s)"

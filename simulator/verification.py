@@ -9,6 +9,7 @@ import numpy as np
 from ..bodies.files import file_path
 from ..progress import ProgressBar
 from .branches import BranchedRun
+from .endings import can_go_on
 from .ensembles.members import member_generator
 from .event import EventKind
 from .notes import STATE_SET, noted_drive
@@ -99,7 +100,7 @@ def _again(recording: Trajectory, later: Later | None, progress: bool) -> tuple[
     count = len(recording.events)
     limit = count if recording.status is RunStatus.EVENT_LIMIT else _EVENT_LIMIT
     simulator = started_again(recording, None, {"event_limit": limit})
-    replay = Replay(simulator, recording, later)
+    replay = Replay(simulator._run, recording, later)
     bar = ProgressBar(0, count, "verifying") if progress else None
     try:
         for last in range(0, count, _EVENTS_AT_ONCE):
@@ -129,14 +130,14 @@ def _refuse_functions(recording: Trajectory) -> None:
 
 def _compare_ends(replay: Replay, recording: Trajectory) -> None:
     """ReplayError where a run that was made again up to its last event does not end as recorded."""
-    simulator, status = replay.simulator, recording.status
+    run, status = replay.run, recording.status
     count = len(recording.events)
     if status in _FAILURES:
         _go_to_failure(replay, count)
     else:
         replay.go(recording.end_time)
-    if len(simulator.trajectory.events) > count:
-        event = simulator.trajectory.events[count]
+    if len(run.trajectory.events) > count:
+        event = run.trajectory.events[count]
         raise ReplayError(
             f"after the {count} recorded events comes another, {event!r}",
             count,
@@ -144,7 +145,7 @@ def _compare_ends(replay: Replay, recording: Trajectory) -> None:
             "none",
             repr(event),
         )
-    found = simulator.trajectory.status
+    found = run.trajectory.status
     if (found in _FAILURES or status in _FAILURES) and found is not status:
         raise ReplayError(
             f"the run does not end as recorded: it ended as {status.value}, and now as {found.value}",
@@ -152,15 +153,15 @@ def _compare_ends(replay: Replay, recording: Trajectory) -> None:
         )  # fmt: skip
     if status not in _FAILURES:
         end = np.array([recording.end_time])
-        one, other = (run._packed(end, "right")[0] for run in (recording, simulator.trajectory))
+        one, other = (made._packed(end, "right")[0] for made in (recording, run.trajectory))
         _compare_states(one, other, recording)
 
 
 def _go_to_failure(replay: Replay, count: int) -> None:
     """Go on until the simulator fails, or has another event than the first so many."""
-    simulator, turns = replay.simulator, 0
-    while simulator._can_go_on() and len(simulator.trajectory.events) == count and turns < _TURNS_TO_FAIL:
-        if simulator._advance(math.inf, turns=_TURNS_AT_ONCE, one_event=True):
+    run, turns = replay.run, 0
+    while can_go_on(run.trajectory) and len(run.trajectory.events) == count and turns < _TURNS_TO_FAIL:
+        if run.advance(math.inf, turns=_TURNS_AT_ONCE, one_event=True):
             break
         turns += _TURNS_AT_ONCE
 

@@ -75,7 +75,7 @@ def heap(restitution=0.0):
 def plain(simulator, n, seed, member, until):
     """The run of one member alone."""
     alone = simulator.copy()
-    alone._rng = np.random.default_rng(np.random.SeedSequence(seed).spawn(n)[member])
+    alone._run.generator = np.random.default_rng(np.random.SeedSequence(seed).spawn(n)[member])
     return alone.run(until)
 
 

@@ -31,7 +31,7 @@ def with_cells(monkeypatch, scene, law, *, sorted_into_cells, until, event_limit
 
 def work_of(simulator):
     """Bounds and exact searches made so far, and cells left."""
-    header = simulator._world.header
+    header = simulator._run.world.header
     return [int(header[name]) for name in ("bounds_made", "searches_made", "cells_left")]
 
 
@@ -132,7 +132,7 @@ def test_sizes_from_a_floor_of_boxes_to_a_grain(monkeypatch):
             )
         )
     run = both_runs(monkeypatch, scene, SequentialReflection(), 2.0, 150)
-    assert len(run._world.levels) > 4
+    assert len(run._run.world.levels) > 4
     assert len(run.trajectory.events) > 50
 
 

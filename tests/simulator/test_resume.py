@@ -72,8 +72,8 @@ def test_states_that_were_set_and_zeros_of_functions_are_in_the_past():
         assert [e.note for e in again.trajectory.events][: event + 1] == notes[: event + 1]
     again = carom.Simulator.resume(whole, -1)
     simulator = simulator.copy()
-    simulator._callbacks.clear()
-    simulator._functions.functions.clear()
+    simulator._run.callbacks.clear()
+    simulator._run.functions.functions.clear()
     assert_equal_runs(again.run(2.5), simulator.run(2.5))
 
 
