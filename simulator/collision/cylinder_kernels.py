@@ -14,7 +14,7 @@ from ...compiled import kernel
 from ..kernels import evaluate_piece, first_root, matrix3x10, matrix4x3, vector18
 from ..tolerances import (
     CONTACT_GAP,
-    PENETRATION,
+    MOST_SEARCH_STEPS,
     SAME_NORMAL,
     SAME_PLACE,
     STAR_SLOPE,
@@ -22,7 +22,14 @@ from ..tolerances import (
 )
 from .collision_shape import CollisionShape
 from .convex_contacts_kernels import RIM_POINTS
-from .convex_impact_kernels import axis_step, point_velocity, turn_across, turning_bounds
+from .convex_impact_kernels import (
+    axis_step,
+    crossing_step,
+    passed_over,
+    point_velocity,
+    turn_across,
+    turning_bounds,
+)
 from .frames_kernels import EDGE, FACE, POINT, RIM, carry_to, core_gap, frame_of_state, normalised, to_world
 from .mesh_kernels import (
     along_in_b,
@@ -455,14 +462,15 @@ def row_turn(row, frame_a, frame_b):
 
 @kernel()
 def side_steps(
-    A, frame_a, bounds_a, triangle, frame_b, bounds_b, nx, ny, nz, far, fast, horizon, gap, size, step, rate
+    A, frame_a, bounds_a, triangle, frame_b, bounds_b, nx, ny, nz, far, fast, horizon, gap, size, deepest, step,
+    rate,
 ):  # fmt: skip
     """The longer of `step` and the steps along the axis n turning with A or B, and the greater of the rates."""
     for side in range(2):
         frame = frame_a if side == 0 else frame_b
         later, other = axis_step(
             A, frame_a, bounds_a, triangle, frame_b, bounds_b, nx, ny, nz, frame[15], frame[16], frame[17],
-            far, fast, horizon, gap, size, PENETRATION * size,
+            far, fast, horizon, gap, size, deepest,
         )  # fmt: skip
         step, rate = max(step, later), max(rate, other)
     return step, rate
@@ -470,14 +478,14 @@ def side_steps(
 
 @kernel()
 def triangle_step(
-    A, frame_a, bounds_a, triangle, frame_b, bounds_b, sheet, far, fast, horizon, size, slow, enough, S, near_a,
-    near_b,
+    A, frame_a, bounds_a, triangle, frame_b, bounds_b, sheet, far, fast, horizon, size, deepest, slow, enough, S,
+    near_a, near_b,
 ):  # fmt: skip
     """How long the cylinder and a triangle stay apart: (step, whether they touch and no axis shows them part).
 
-    Steps longer than `enough` [s] may be shorter than they could be.
+    Steps longer than `enough` [s] may be shorter than they could be; `deepest` [m] may be passed over.
     """
-    touch, allowed = TOUCH_GAP * size, -4.0 * PENETRATION * size
+    touch, allowed = TOUCH_GAP * size, -4.0 * deepest
     step, rate = 0.0, -np.inf
     n = triangle.normals[0]
     for sign in (1.0, -1.0):
@@ -486,7 +494,7 @@ def triangle_step(
         if gap >= allowed and (sheet or sign > 0.0):
             later, other = axis_step(
                 A, frame_a, bounds_a, triangle, frame_b, bounds_b, nx, ny, nz,
-                frame_b[15], frame_b[16], frame_b[17], far, fast, horizon, gap, size, PENETRATION * size,
+                frame_b[15], frame_b[16], frame_b[17], far, fast, horizon, gap, size, deepest,
             )  # fmt: skip
             step, rate = max(step, later), max(rate, other)
     if step >= enough:
@@ -515,7 +523,7 @@ def triangle_step(
             horizon,
             gap,
             size,
-            PENETRATION * size,
+            deepest,
         )
         step = max(step, later)
     if not near or step >= enough:
@@ -539,7 +547,7 @@ def triangle_step(
         horizon,
         gap,
         size,
-        PENETRATION * size,
+        deepest,
     )
     step, rate = max(step, later), max(rate, other)
     step, rate = side_steps(
@@ -557,21 +565,43 @@ def triangle_step(
         horizon,
         gap,
         size,
+        deepest,
         step,
         rate,
     )
+    if gap > touch and step < min(
+        horizon, enough
+    ):  # lines that cross swing for those who turn with one of them
+        later = crossing_step(
+            A,
+            frame_a,
+            bounds_a,
+            triangle,
+            frame_b,
+            bounds_b,
+            nx,
+            ny,
+            nz,
+            far,
+            fast,
+            horizon,
+            gap,
+            size,
+            deepest,
+        )
+        step = max(step, later)
     return step, gap <= touch and rate < -slow
 
 
 @kernel()
 def contact_axes_step(
-    A, frame_a, bounds_a, triangle, frame_b, bounds_b, far, fast, horizon, size, rows, count, step
+    A, frame_a, bounds_a, triangle, frame_b, bounds_b, far, fast, horizon, size, deepest, rows, count, step
 ):  # fmt: skip
     """The longest of `step` and the steps along the axes of contacts with any triangles."""
     for k in range(count):
         nx, ny, nz = rows[k, 7], rows[k, 8], rows[k, 9]
         gap, _, _ = core_gap(A, frame_a, triangle, frame_b, nx, ny, nz)
-        if gap < -4.0 * PENETRATION * size:
+        if gap < -4.0 * deepest:
             continue
         step, _ = side_steps(
             A,
@@ -588,6 +618,7 @@ def contact_axes_step(
             horizon,
             gap,
             size,
+            deepest,
             step,
             0.0,
         )
@@ -610,7 +641,7 @@ def contact_axes_step(
             horizon,
             gap,
             size,
-            PENETRATION * size,
+            deepest,
         )
         step = max(step, later)
     return step
@@ -640,7 +671,8 @@ def cylinder_impact(A, middle, piece_a, bounds_a, start_a, B, piece_b, bounds_b,
         0  # element that limited the last step: it comes first, so that others need not be looked at closely
     )
     tau = 0.0
-    for _ in range(100000):
+    for made in range(MOST_SEARCH_STEPS):
+        deepest = passed_over(made, size)
         state_a, state_b = evaluate_piece(piece_a, start_a + tau), evaluate_piece(piece_b, start_b + tau)
         carry_to(state_a, middle)
         frame_of_state(state_a, frame_a)
@@ -671,8 +703,8 @@ def cylinder_impact(A, middle, piece_a, bounds_a, start_a, B, piece_b, bounds_b,
                 element = B.leaf[node - first_leaf] if node >= 0 else urgent
                 set_triangle(triangle, B, B.element_triangle[element])
                 step, closes = triangle_step(
-                    A, frame_a, bounds_a, triangle, frame_b, bounds_b, B.sheet, far, fast, horizon, size, slow,
-                    best,
+                    A, frame_a, bounds_a, triangle, frame_b, bounds_b, B.sheet, far, fast, horizon, size, deepest,
+                    slow, best,
                     S, near_a, near_b,
                 )  # fmt: skip
                 if closes:
@@ -682,8 +714,8 @@ def cylinder_impact(A, middle, piece_a, bounds_a, start_a, B, piece_b, bounds_b,
                         if listed == 0 or approaches(rows, listed, frame_a, frame_b, slow):
                             return tau, 1
                     step = contact_axes_step(
-                        A, frame_a, bounds_a, triangle, frame_b, bounds_b, far, fast, horizon, size, rows, listed,
-                        step,
+                        A, frame_a, bounds_a, triangle, frame_b, bounds_b, far, fast, horizon, size, deepest, rows,
+                        listed, step,
                     )  # fmt: skip
                 if step < best:
                     best, urgent = step, element
