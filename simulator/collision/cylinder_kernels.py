@@ -461,6 +461,13 @@ def row_turn(row, frame_a, frame_b):
 
 
 @kernel()
+def _allowed(size, deepest):
+    """Gap [m] along an axis from which on it is looked at: where they touched at the last event, places within
+    CONTACT_GAP counted."""
+    return -max(4.0 * deepest, 1.5 * CONTACT_GAP * size)
+
+
+@kernel()
 def side_steps(
     A, frame_a, bounds_a, triangle, frame_b, bounds_b, nx, ny, nz, far, fast, horizon, gap, size, deepest, step,
     rate,
@@ -485,7 +492,7 @@ def triangle_step(
 
     Steps longer than `enough` [s] may be shorter than they could be; `deepest` [m] may be passed over.
     """
-    touch, allowed = TOUCH_GAP * size, -4.0 * deepest
+    touch, allowed = TOUCH_GAP * size, _allowed(size, deepest)
     step, rate = 0.0, -np.inf
     n = triangle.normals[0]
     for sign in (1.0, -1.0):
@@ -601,7 +608,7 @@ def contact_axes_step(
     for k in range(count):
         nx, ny, nz = rows[k, 7], rows[k, 8], rows[k, 9]
         gap, _, _ = core_gap(A, frame_a, triangle, frame_b, nx, ny, nz)
-        if gap < -4.0 * deepest:
+        if gap < _allowed(size, deepest):
             continue
         step, _ = side_steps(
             A,

@@ -85,11 +85,51 @@ def room_at_point(shape, p, nx, ny, nz, size):
 
 
 @kernel()
+def room_on_cylinder(shape, feature, number, other, x, y, z, nx, ny, nz, size):
+    """Distance [m] of a place on a cylinder (body axes) from where its feature, which touches the `other`, ends; of
+    a rim on an edge what its outward normal n leaves to those of wall and end, times the size."""
+    low, high, across = shape.points[0, 2], shape.points[1, 2], np.sqrt(x * x + y * y)
+    if feature == FACE:
+        return shape.disk - across
+    if feature == EDGE:
+        return min(z - low, high - z)
+    if feature == RIM and other == POINT:  # a corner slides off it to either side
+        away = z - (low if number == 0 else high)
+        return -np.sqrt(away * away + (across - shape.disk) ** 2)
+    if feature == RIM and other == EDGE and across > 0.0:
+        return size * min(-nz if number == 0 else nz, (nx * x + ny * y) / across)
+    return np.inf
+
+
+@kernel()
 def is_of_cylinder(world, o):
     """Whether the room of a contact is that of a cylinder: a distance."""
     if o.pair < 0 or o.feature[0] == LIMIT:
         return False
     return has_cylinder(world, o.first, o.second) and kind_of(world, o.first, o.second) != ROUND_MESH
+
+
+@kernel()
+def room_on_cylinders(world, c, walls_alone):
+    """What contact c of the island that is open has left on the cylinders among its sides, with what it may be
+    beyond; where `walls_alone` count, those of ends and rims are known otherwise."""
+    o = contacts(world)[local_contacts(world)[c]]
+    size = size_of(world, o.first, o.second)
+    room, place = np.inf, vector3()
+    for side in range(2):
+        body = o.first if side == 0 else o.second
+        feature = o.feature[side]
+        if bodies(world)[body].shape_class != ROUND or (walls_alone and feature != EDGE):
+            continue
+        shape = shape_of(world, body)
+        if shape.disk > 0.0:
+            nx, ny, nz = outward_place(world, c, side, 0.0, place)
+            x, y, z = place[0], place[1], place[2]
+            other = o.feature[1 - side]
+            room = min(
+                room, room_on_cylinder(shape, feature, o.index[side], other, x, y, z, nx, ny, nz, size)
+            )
+    return room + STAY * CONTACT_GAP * size
 
 
 @kernel()
@@ -100,7 +140,7 @@ def room_of(world, c):
         return np.inf
     if is_of_cylinder(world, o):
         call(header(world).cylinder_room, world, c, 0)
-        return header(world).room
+        return min(header(world).room, room_on_cylinders(world, c, header(world).room_within))
     if bodies(world)[o.second].level < 0:
         return np.inf
     size = size_of(world, o.first, o.second)
@@ -108,6 +148,8 @@ def room_of(world, c):
     room = np.inf
     met = kind_of(world, o.first, o.second)
     of_meshes = met == MESHES or met == ROUND_MESH
+    if met == ROUND_MESH:
+        room = room_on_cylinders(world, c, False) - slack
     place = vector3()
     for side in range(2):
         body = o.first if side == 0 else o.second
@@ -115,6 +157,8 @@ def room_of(world, c):
         feature, number = o.feature[side], o.index[side]
         if of_meshes and kind != ROUND:
             room = min(room, room_on_mesh(world, c, side))
+            continue
+        if of_meshes:
             continue
         if kind != HULL and kind != BALL:
             continue
