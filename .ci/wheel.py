@@ -1,8 +1,8 @@
 """Make a wheel that has its kernels compiled: ``python .ci/wheel.py [--kinds x86-64-v3,x86-64] [--out dist]``.
 
-The package is installed aside, `carom warm` runs there once for each kind of processor, and what numba has kept goes
-into the wheel, which then belongs to this system and version of Python. Kernels are found by the versions of numba,
-llvmlite and numpy that are installed here; with others they are compiled as from any wheel.
+The package is installed aside, `carom warm` runs there once for each kind of processor, and what numba has kept is
+put into the wheel, which then belongs to this system and version of Python. Kernels are found by the versions of
+numba, llvmlite and numpy that are installed here; with others they are compiled as from any wheel.
 """
 
 import argparse

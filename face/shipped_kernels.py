@@ -26,7 +26,7 @@ KINDS: dict[str, frozenset[str]] = {
 }
 """Names of kinds as LLVM has them, the best first, with the instructions that each needs beyond those that every
 processor of its architecture has (x86-64 psABI, "micro-architecture levels"); "generic" is that of any other
-architecture. v3 are nearly all processors for desktops and servers since 2013 (Intel Haswell, AMD Excavator and Zen)."""
+architecture. Of v3 are nearly all processors for desktops and servers since 2013: Intel Haswell, AMD Excavator."""
 
 _ignored = False
 
