@@ -156,7 +156,9 @@ GROUPS: dict[str, tuple[Action, ...]] = {
         Action(
             ("z",), "Z", "go to this impact, or the picked body", lambda r, key, shift: r.look_at_impact()
         ),
-        Action(("a",), "A", "show all", lambda replay, key, shift: replay.frame_all()),
+        Action(
+            ("a",), "A", "all of the motion, or what still moves", lambda r, key, shift: r.switch_frame()
+        ),
         Action(("o",), "O", "parallel projection or perspective", _orthographic),
         Action(
             ("p",),

@@ -287,9 +287,13 @@ class HeadsUp:
         for number, run in enumerate(replay.runs):
             if number:
                 overlay.box(number * width - unit, 0, 2 * unit, self.height, PANEL, 0.0)
-            words = fitted(overlay, f"{number + 1}   {run.name}", width - 30 * unit, 10.5 * unit)
+            words = fitted(overlay, f"{number + 1}   {run.name}", width - 50 * unit, 10.5 * unit)
             x, y = (number + 0.5) * width, self.bar.bottom + self.bar.height + 72 * unit
             overlay.text(words, x, y, size=10.5 * unit, anchor="center", paper=True)
+            colour = to_bytes(colour_of_run(number))
+            left = x - overlay.width(words, 10.5 * unit) / 2
+            overlay.disc(left - 18 * unit, y, 6 * unit, colour)
+            overlay.box(number * width, self.height - 5 * unit, width, 5 * unit, colour, 0.0)
 
     def _draw_plots(self, overlay: Any) -> None:
         """On the left: charts of the main run, with a cursor at this instant."""

@@ -16,7 +16,7 @@ uniform vec3 up;
 uniform mat4 light_matrix;
 uniform sampler2D shadow_map;
 uniform float shadow_texel;    // in stage units
-uniform float shadow_strength; // 0: without shadows
+uniform float shadow_strength; // 0: without shadows, 1: as dark as those of what is opaque
 uniform vec3 ambient_below;
 uniform vec3 ambient_above;
 uniform float sun;
@@ -44,7 +44,7 @@ float lit_share(vec3 place, vec3 normal) {
             vec2 offset = (vec2(column, row) - 1.0) * spacing;
             lit += across[column] * along[row] * unblocked(corner + offset, at.z);
         }
-    return lit;
+    return mix(1.0, lit, shadow_strength);
 }
 
 vec3 shaded(vec3 base, vec3 place, vec3 normal, float gloss) {

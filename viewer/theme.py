@@ -107,6 +107,11 @@ def light_of(text: str) -> Light:
     return red, green, blue
 
 
+def to_light(colour: Colour) -> Light:
+    """A colour of the overlay as one of the scene."""
+    return colour[0] / 255, colour[1] / 255, colour[2] / 255
+
+
 def to_bytes(colour: Light, opacity: int = 255) -> Colour:
     """A colour of the scene as one of the overlay."""
     red, green, blue = (round(255 * part) for part in colour)

@@ -65,7 +65,7 @@ class ReplayWindow(FileDropWindow):
         self._changed_at = -1.0
         self._last_tick = wall_clock.monotonic()
         replay.aspect = self._aspect()
-        replay.frame_all()
+        replay.frame()
         pyglet.clock.schedule_interval(self._tick, TICK)
 
     # -- drawing ---------------------------------------------------------------------------------------------
