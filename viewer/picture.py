@@ -141,7 +141,9 @@ def same_places(runs: Sequence[Run], states: Sequence[Any]) -> np.ndarray:
             if len(other) != len(pose):
                 continue
             same = (np.abs(other - pose).max(axis=1) < SAME_PLACE) & (mesh == other_mesh) & (mesh > 0)
-            first = same & (leaders[number, : len(pose)] == number) & (leaders[earlier, : len(pose)] == earlier)
+            first = (
+                same & (leaders[number, : len(pose)] == number) & (leaders[earlier, : len(pose)] == earlier)
+            )
             leaders[number, : len(pose)][first] = earlier
     return leaders
 

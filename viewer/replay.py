@@ -41,6 +41,7 @@ class Shown:
     ghosts: bool = False
     see_through: bool = False
     plots: bool = False
+    large_plots: bool = False
     density: bool = False
     forces: bool = False
 
@@ -309,6 +310,11 @@ class Replay:
             self.say("No body is picked: click one to follow it.")
         else:
             self.follows, self.frames_by_time = not self.follows, False
+
+    def next_plots(self) -> None:
+        """Plots beside the view, then over most of it, then none."""
+        shown = self.shown
+        shown.plots, shown.large_plots = not shown.large_plots, shown.plots and not shown.large_plots
 
     def toggle_density(self) -> None:
         """Draw how many of the overlaid runs are at each place, or each run by itself."""
