@@ -142,6 +142,7 @@ GROUPS: dict[str, tuple[Action, ...]] = {
         Action(("i",), "I", "impulses", _toggle("impulses")),
         Action(("k",), "K", "friction cones", _toggle("cones")),
         Action(("v",), "V", "velocities", _toggle("velocities")),
+        Action(("l",), "L", "forces of lasting contact, and torques", _toggle("forces")),
         Action(("t",), "T", "trails", _toggle("trails")),
         Action(("g",), "G", "ghosts of earlier places", _toggle("ghosts")),
         Action(("x",), "X", "see through bodies", _toggle("see_through")),

@@ -9,7 +9,7 @@ import numpy as np
 from . import picture as parts
 from .picture import Picture
 from .replay import Replay
-from .theme import colour_of_run
+from .theme import VELOCITY_COLOUR, colour_of_run
 
 COMPARED_RUNS = 24  # of more overlaid runs all bodies are drawn, also where they look the same
 TINTED = 0.75  # share of a run's colour in that of its bodies
@@ -43,6 +43,8 @@ def _picture(replay: Replay, numbers: Sequence[int]) -> Picture:
     result.solids = parts.merged(result.solids)
     result.counted = parts.merged(result.counted)
     _add_contacts(replay, result, replay.main_number if len(numbers) > 1 else numbers[0])
+    if replay.shown.forces:
+        _add_forces(replay, result, numbers)
     _add_fan(replay, result, numbers)
     _add_planes_edge_on(replay, result)
     if replay.picked is not None and replay.picked_run in numbers:
@@ -180,7 +182,7 @@ def _add_velocities(replay: Replay, result: Picture, number: int, numbers: Seque
     run = replay.runs[number]
     fastest = max(one.fastest for one in replay.runs)
     overlaid = _is_overlaid(replay, number, numbers)
-    colour = colour_of_run(number) if overlaid else parts.VELOCITY_COLOUR
+    colour = colour_of_run(number) if overlaid else VELOCITY_COLOUR
     velocity = replay.velocities(number).velocity
     state = run.state(replay.timeline.time)
     result.marks.append(parts.velocity_marks(run, state, velocity, fastest, colour))
@@ -196,6 +198,16 @@ def _add_contacts(replay: Replay, result: Picture, number: int) -> None:
             result.marks.append(parts.impulse_marks(result.stage, contacts, strongest))
         if replay.shown.cones:
             result.glass += parts.cone_glass(result.stage, contacts)
+
+
+def _add_forces(replay: Replay, result: Picture, numbers: Sequence[int]) -> None:
+    """Forces of lasting contact, of all runs that do not fade."""
+    for number in numbers:
+        if _counts(replay, number, numbers):
+            run = replay.runs[number]
+            forces = run.forces(replay.timeline.time)
+            if forces is not None:
+                result.marks += parts.force_marks(result.stage, forces, run.weight)
 
 
 def _add_fan(replay: Replay, result: Picture, numbers: Sequence[int]) -> None:

@@ -11,12 +11,22 @@ from .camera import perpendiculars
 from .contact_view import ContactView
 from .meshes import Mesh, unit_arrow, unit_cone, unit_ring, unit_sphere
 from .run import TRAIL_BODIES, Run
-from .stage import ARROW_COLOUR, Stage, make_instances
-from .theme import ACCENT, MODE_COLOURS, Light, to_light
+from .stage import Stage, make_instances
+from .theme import (
+    ACCENT,
+    FORCE_COLOUR,
+    IMPULSE_COLOUR,
+    MODE_COLOURS,
+    TORQUE_COLOUR,
+    VELOCITY_COLOUR,
+    Light,
+    to_light,
+)
 
 SHORTEST_LEAD = 0.3  # of `Stage.arrow_length`: the longest arrow of an event or instant is never shorter
 POINT_RADIUS = 0.045  # of `Stage.arrow_length`
-VELOCITY_COLOUR = (0.12, 0.62, 0.60)
+LEAST_TORQUE = 1e-9  # of a normal force times `Stage.scale`: a torque below it is none
+TORQUE_ARROW = 0.7  # of `Stage.arrow_length`: that of the largest torque
 CONE_SIDE = 0.6  # of `Stage.arrow_length`
 TRAIL_SHARE = 0.3  # of the motion that a trail shows
 GHOSTS = 5
@@ -196,7 +206,37 @@ def impulse_marks(stage: Stage, contacts: ContactView, strongest: float) -> Soli
     """Arrows of contact impulses: within an event as their sizes, the largest by its share of `strongest`."""
     largest = float(np.linalg.norm(contacts.impulse, axis=1).max(initial=0.0))
     vectors = contacts.impulse * (lead_length(stage, largest, strongest) / largest if largest > 0 else 0.0)
-    return Solid(unit_arrow(), arrows(stage, contacts.point, vectors, ARROW_COLOUR))
+    return Solid(unit_arrow(), arrows(stage, contacts.point, vectors, IMPULSE_COLOUR))
+
+
+def force_marks(stage: Stage, forces: Any, weight: float) -> list[Solid]:
+    """Arrows of the forces of lasting contact, on the first body of each, and of its torques with rings about them.
+
+    forces : such as `carom.simulator.ContactForces`
+    weight : [N], of all bodies: the longest arrow grows with the square root of the largest force's share of it
+    """
+    largest = float(np.linalg.norm(forces.force, axis=1).max(initial=0.0))
+    vectors = forces.force * (
+        lead_length(stage, largest, weight or largest) / largest if largest > 0 else 0.0
+    )
+    solids = [Solid(unit_arrow(), arrows(stage, forces.point, vectors, FORCE_COLOUR))]
+    sizes = np.linalg.norm(forces.torque, axis=1)
+    turning = sizes > LEAST_TORQUE * forces.normal_force * stage.scale
+    if not turning.any():
+        return solids
+    axes = forces.torque[turning] / sizes[turning, None]
+    lengths = TORQUE_ARROW * stage.arrow_length * sizes[turning] / sizes.max()
+    points = forces.point[turning]
+    solids.append(Solid(unit_arrow(), arrows(stage, points, lengths[:, None] * axes, TORQUE_COLOUR)))
+    frames = np.array(
+        [
+            0.5 * size * np.stack([*perpendiculars(axis), axis], axis=1)
+            for axis, size in zip(axes, lengths, strict=True)
+        ]
+    )
+    middles = stage.to_stage(points) + 0.3 * lengths[:, None] * axes
+    colours = np.tile((*TORQUE_COLOUR, PLAIN), (len(points), 1))
+    return [*solids, Solid(unit_ring(), make_instances(frames, middles, colours))]
 
 
 def contact_marks(stage: Stage, contacts: ContactView) -> list[Solid]:

@@ -29,7 +29,6 @@ PALETTE = np.array(
     ]
 )
 FIXED_COLOUR = np.array((0.60, 0.60, 0.62))
-ARROW_COLOUR = np.array((0.95, 0.49, 0.12))
 ARROW_RADII = 5.0  # the longest arrow, in radii of a typical body
 SHORTEST_ARROW, LONGEST_ARROW = 0.08, 0.42  # stage units, bounds of the longest arrow
 MOTION_SAMPLES = 160  # times at which the extent of the motion is read, beside the events

@@ -77,6 +77,12 @@ MODE_COLOURS: dict[str, Light] = {
 }
 """Of what a contact does."""
 
+IMPULSE_COLOUR: Light = (0.95, 0.49, 0.12)
+VELOCITY_COLOUR: Light = (0.12, 0.62, 0.60)
+FORCE_COLOUR: Light = (0.60, 0.30, 0.80)
+TORQUE_COLOUR: Light = (0.85, 0.30, 0.58)
+"""Of arrows."""
+
 RUN_COLOURS: tuple[Light, ...] = (
     (0.16, 0.50, 0.90),
     (0.93, 0.42, 0.18),
