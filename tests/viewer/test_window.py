@@ -23,13 +23,16 @@ pytestmark = [
 def in_window(needs_gl, tmp_path):
     """Run a script, the body of a generator of `s` (session) and `r` (its replay), on fake trajectories."""
 
-    def run(script, trajectories="[bouncing_ball()]", screen="1024x768x24"):
+    def run(script, trajectories="[bouncing_ball()]", screen="1024x768x24", before=""):
         code = "\n".join(
             [
                 "import numpy as np",
                 "from fake_trajectory import bouncing_ball, mixed_scene",
                 "from window_session import play",
                 "from x_input import *",
+                "from carom.viewer.display import load_pyglet" if before else "",
+                "load_pyglet(for_window=True)" if before else "",
+                textwrap.dedent(before),
                 "def script(s):",
                 "    r, w, x = s.replay, s.window, s.input",
                 textwrap.indent(textwrap.dedent(script), "    "),
@@ -52,7 +55,10 @@ def test_keys_play_jump_and_step_inside_an_impact(in_window):
     in_window("""
         x.move(*s.at(320, 250))
         yield
-        assert r.timeline.playing and r.timeline.time > 0 and w.frames_drawn > 1
+        assert not r.timeline.playing and r.timeline.time == 0 and r.invites and w.frames_drawn > 0
+        x.key("space"); yield
+        yield
+        assert r.timeline.playing and r.timeline.time > 0 and w.frames_drawn > 1 and not r.invites
         x.key("space"); yield
         assert not r.timeline.playing
         x.key("Home"); yield
@@ -77,6 +83,36 @@ def test_keys_play_jump_and_step_inside_an_impact(in_window):
         x.key("End"); yield
         assert r.timeline.time == r.timeline.end
     """)
+
+
+def test_it_says_what_it_draws_before_the_first_picture(in_window):
+    """Shaders and meshes take a while: until then the window is neither black nor silent."""
+    in_window(
+        """
+        yield
+        assert seen and seen[0].min() > 15, seen
+        shades = seen[0].astype(int)
+        assert np.ptp(shades[..., 0]) > 100  # letters on a plain ground
+        assert (np.abs(shades - shades[0, 0]).max(axis=2) < 3).mean() > 0.9
+        """,
+        before="""
+        from carom.viewer import window as module
+        seen, made = [], module.Renderer
+
+        def renderer(*arguments):
+            from ctypes import c_void_p
+            from pyglet import gl
+            pixels = np.empty((400, 640, 3), dtype=np.uint8)
+            gl.glReadBuffer(gl.GL_FRONT)
+            gl.glPixelStorei(gl.GL_PACK_ALIGNMENT, 1)
+            gl.glReadPixels(0, 0, 640, 400, gl.GL_RGB, gl.GL_UNSIGNED_BYTE, pixels.ctypes.data_as(c_void_p))
+            gl.glReadBuffer(gl.GL_BACK)
+            seen.append(pixels)
+            return made(*arguments)
+
+        module.Renderer = renderer
+        """,
+    )
 
 
 def test_help_opens_with_f1_and_escape_closes_it_then_the_window(in_window):
