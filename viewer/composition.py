@@ -9,15 +9,10 @@ import numpy as np
 from . import picture as parts
 from .picture import Picture
 from .replay import Replay
-from .theme import VELOCITY_COLOUR, colour_of_run
+from .theme import COMPARED_RUNS, FADED, GHOST_TINT, SEE_THROUGH, TINTED, VELOCITY_COLOUR, colour_of_run
 
-COMPARED_RUNS = 24  # of more overlaid runs all bodies are drawn, also where they look the same
-TINTED = 0.75  # share of a run's colour in that of its bodies
-FADED = 0.16  # opacity of runs behind the one that is followed
-SEE_THROUGH = 0.32  # opacity of bodies that are seen through
 SHADOWED_RUNS = 12  # more overlaid runs throw no shadow
 CHOSEN_IN_DENSITY = 0.6  # opacity of the run that is followed, over the density of all
-GHOST_TINT = (0.45, 0.66, 0.92)
 
 
 def compose(replay: Replay) -> list[Picture]:

@@ -1,4 +1,4 @@
-"""GLSL 3.30 sources. Positions are in stage coordinates, see `stage`."""
+"""GLSL 3.30 sources, of which the player has some too. Positions are in stage coordinates, see `stage`."""
 
 from .density import SCALE
 
@@ -385,3 +385,14 @@ void main() {
     pixel = vec4(tint.rgb, tint.a * clamp(cover, 0.0, 1.0));
 }
 """
+
+
+def for_web() -> dict[str, str]:
+    """The sources that the player draws with, in GLSL ES 3.00, which WebGL 2 takes."""
+    head = "#version 300 es\nprecision highp float;\nprecision highp int;\nprecision highp sampler2D;"
+    sources = {
+        "body_vertex": BODY_VERTEX, "body": BODY_FRAGMENT, "shadow": SHADOW_FRAGMENT, "count": COUNT_FRAGMENT,
+        "floor_vertex": FLOOR_VERTEX, "floor": FLOOR_FRAGMENT, "sky_vertex": SKY_VERTEX, "sky": SKY_FRAGMENT,
+        "density_vertex": DENSITY_VERTEX, "density": DENSITY_FRAGMENT,
+    }  # fmt: skip
+    return {name: source.replace("#version 330 core", head) for name, source in sources.items()}

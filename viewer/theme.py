@@ -97,6 +97,13 @@ RUN_COLOURS: tuple[Light, ...] = (
 """Of overlaid runs, in order and again from the start."""
 
 
+GHOST_TINT: Light = (0.45, 0.66, 0.92)
+COMPARED_RUNS = 24  # of more overlaid runs all bodies are drawn, also where they look the same
+TINTED = 0.75  # share of a run's colour in that of its bodies
+FADED = 0.16  # opacity of runs behind the one that is followed
+SEE_THROUGH = 0.32  # opacity of bodies that are seen through
+
+
 def colour_of_kind(kind: str) -> Colour:
     """The colour of a kind of event, grey for one that is not known."""
     return KIND_COLOURS.get(str(kind), (200, 200, 200, 255))
