@@ -38,7 +38,7 @@ def ignore_shipped_kernels() -> None:
 
 
 @cache
-def usable_kinds(folder: Path = SHIPPED) -> tuple[str, ...]:
+def usable_kinds(folder: Path) -> tuple[str, ...]:
     """The kinds in a folder that this processor can run, the best first; none where numba was told of another."""
     if numba.config.CPU_NAME is not None or not folder.is_dir():
         return ()
@@ -50,5 +50,5 @@ def shipped_folders(module: str) -> Iterator[tuple[str, Path]]:
     """Kinds, and where they have the kernels of a module such as ``carom.simulator.movers.hold_kernels``."""
     if _ignored or not module.startswith("carom."):
         return
-    for kind in usable_kinds():
+    for kind in usable_kinds(SHIPPED):
         yield kind, SHIPPED.joinpath(kind, *module.split(".")[1:-1])
