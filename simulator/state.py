@@ -89,8 +89,14 @@ class State:
         >>> simulator.state["ball"].velocity.tolist()
         [0.0, 0.0, 5.0]
         """
-        parts = self.position, self.orientation, self.velocity, self.angular_velocity
-        return State(self.time, *(np.array(part) for part in parts), self.scene)
+        return State(
+            self.time,
+            np.array(self.position),
+            np.array(self.orientation),
+            np.array(self.velocity),
+            np.array(self.angular_velocity),
+            self.scene,
+        )
 
     def __getitem__(self, body: Any) -> BodyState:
         if self.scene is None:

@@ -1387,6 +1387,9 @@ class Panels {
     plots.hidden = player.plots === "none" || !charts.length;
     plots.classList.toggle("large", player.plots === "large");
     if (plots.hidden) return;
+    const above = document.getElementById("left");
+    const free = Math.min(above.offsetTop + above.offsetHeight + 8, 0.45 * player.canvas.clientHeight);
+    plots.style.top = `${player.plots === "large" ? 52 : free}px`;
     const canvas = plots.querySelector("canvas");
     const ratio = devicePixelRatio || 1;
     const [width, height] = [canvas.clientWidth, canvas.clientHeight];
