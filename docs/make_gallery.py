@@ -285,6 +285,7 @@ def window_plots() -> None:
     press(replay, "e", shift=True)
     for key in ("bracketright",) * 3 + ("up",) * 3:
         press(replay, key)
+    replay.pan(-0.15, 0.0)
     save("plots", replay, "viewer")
 
 
