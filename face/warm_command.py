@@ -19,7 +19,7 @@ def add_warm(command: Callable[..., argparse.ArgumentParser], commands: Any) -> 
 Compile what runs need, so that none of them has to wait for it: the engine, every law, every pair of shapes, every
 joint. That takes some minutes, once for this machine and this version; what is compiled is kept on disk. A second
 time it only looks. Ctrl-C ends it, and what was compiled until then stays. A wheel may come with kernels compiled
-for kinds of processors; with --native they are compiled for this very processor, which runs a little faster.""",
+for kinds of processors; with --native they are compiled for this very processor.""",
         "example:\n  carom warm\n  carom warm --native",
     )
     parser.add_argument(

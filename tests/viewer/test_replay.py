@@ -234,6 +234,43 @@ def test_plots_grow_and_go(one):
     assert states == [(True, False), (True, True), (False, False), (True, False)]
 
 
+def test_forces_and_torques_of_lasting_contact_are_drawn_where_a_run_has_them(one):
+    """Arrows are as their forces, a torque lies along its axis with a ring about it."""
+    press(one, "l")
+    (picture,) = compose(one)
+    assert picture.marks == []  # this run knows no forces
+    weight = 9.81
+    forces = SimpleNamespace(
+        force=np.array([[0.0, 0.0, weight], [0.25 * weight, 0.0, 0.0]]),
+        point=np.array([[0.0, 0.0, 0.0], [0.1, 0.0, 0.0]]),
+        normal_force=np.array([weight, 0.25 * weight]),
+        torque=np.array([[0.0, -0.3, 0.0], [0.0, 0.0, 1e-14]]),
+    )
+    asked = []
+
+    def contact_forces(time):
+        asked.append(time)
+        return type("Forces", (SimpleNamespace,), {"__len__": lambda self: 2})(**vars(forces))
+
+    one.runs[0].trajectory.contact_forces = contact_forces
+    (picture,) = compose(one)
+    stage = one.runs[0].stage
+    arrows, torques, rings = picture.marks
+    along = arrows.instances[:, [2, 6, 10]]
+    np.testing.assert_allclose(along[0], [0, 0, stage.arrow_length], atol=1e-6)
+    np.testing.assert_allclose(along[1], [0.25 * stage.arrow_length, 0, 0], atol=1e-6)
+    assert len(torques.instances) == len(rings.instances) == 1
+    axis = torques.instances[0, [2, 6, 10]]
+    np.testing.assert_allclose(axis / np.linalg.norm(axis), [0, -1, 0], atol=1e-6)
+    ring = rings.instances[0, :12].reshape(3, 4)[:, :3]
+    np.testing.assert_allclose(ring[:, 2] / np.linalg.norm(ring[:, 2]), [0, -1, 0], atol=1e-6)
+    compose(one)
+    assert asked == [0.0]  # once for an instant
+    press(one, "l")
+    (picture,) = compose(one)
+    assert picture.marks == []
+
+
 def test_following_without_a_picked_body_is_said(one):
     press(one, "f")
     assert not one.follows
