@@ -27,5 +27,6 @@ bounds:
 docs:
 	python -m sphinx -W --keep-going -q -b html docs build/docs
 
+# With compiled kernels, for processors of the kind x86-64-v3; others by KINDS=x86-64-v3,x86-64. Takes minutes.
 wheel:
-	python -m pip wheel -q --no-deps -w dist .
+	python .ci/wheel.py --out dist $(if $(KINDS),--kinds $(KINDS))

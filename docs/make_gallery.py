@@ -13,6 +13,7 @@ from PIL import Image
 import carom
 from carom.demos import demo_by_name, load_dropped_mesh, shipped_mesh
 from carom.impact_laws import invariant_directions, law_by_name, slip_curve
+from carom.viewer.actions import press
 from carom.viewer.figures import Ray, hodograph
 from carom.viewer.pictures import draw_replay, render_strip
 from carom.viewer.replay import Replay
@@ -270,6 +271,24 @@ def window_impact() -> None:
     save("impact", replay, "viewer")
 
 
+def window_plots() -> None:
+    """A box and a ball, inside one of their impacts, with plots over the accumulated impulse."""
+    material = carom.Material(friction=0.4, restitution=0.5)
+    scene = carom.Scene()
+    scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True, material=material, name="floor"))
+    box = {"position": (0, 0, 0.5), "orientation": (0.9, 0.3, 0.3, 0.1), "angular_velocity": (1, 2, 0)}
+    scene.add(carom.Body(carom.Box((0.1, 0.2, 0.3)), density=1000.0, material=material, name="box", **box))
+    ball = {"position": (0.6, 0, 0.7), "velocity": (-1, 0, 0), "name": "ball"}
+    scene.add(carom.Body(carom.Sphere(0.08), density=800.0, material=material, **ball))
+    replay = Replay(make_runs(carom.Simulator(scene, carom.StrongeCoulomb()).run(2.0)))
+    press(replay, "e")
+    press(replay, "e", shift=True)
+    for key in ("bracketright",) * 3 + ("up",) * 3:
+        press(replay, key)
+    replay.pan(-0.15, 0.0)
+    save("plots", replay, "viewer")
+
+
 def window_outcomes() -> None:
     """A tumbling block under three laws, for the page of the window."""
     material = carom.Material(friction=0.5, restitution=0.3)
@@ -331,6 +350,7 @@ PICTURES = {
         break_odds,
         rockfall,
         window_impact,
+        window_plots,
         window_outcomes,
     )
 }

@@ -34,6 +34,7 @@ from numba.np.arrayobj import populate_array
 
 from .compile_notice import Stage, tell
 from .kernel_lock import KernelLock
+from .shipped_kernels import shipped_folders
 
 _KERNEL_SOURCES = ("kernels.py", "tolerances.py")
 
@@ -86,7 +87,7 @@ class _KernelCache(caching.FunctionCache):
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         self._tell(Stage.LOOKED_FOR)
-        found = super().load_overload(signature, target_context)
+        found = super().load_overload(signature, target_context) or self._shipped(signature, target_context)
         if found is None:
             self._impl.locator.ensure_cache_path()
             self._tell(Stage.AWAITED)
@@ -97,6 +98,16 @@ class _KernelCache(caching.FunctionCache):
         else:
             self._tell(Stage.COMPILED)
         return found
+
+    def _shipped(self, signature: Any, target_context: Any) -> Any:
+        """What came with the package for processors of this kind, or None."""
+        key = self._index_key(signature, target_context.codegen())
+        for kind, folder in shipped_folders(self._py_func.__module__):
+            kept = caching.IndexDataCacheFile(str(folder), self._impl.filename_base, kernel_stamp())
+            found = kept.load((key[0], (key[1][0], kind, ""), key[2]))
+            if found is not None:
+                return self._impl.rebuild(target_context, found)
+        return None
 
     def save_overload(self, signature: Any, compiled: Any) -> None:
         try:

@@ -10,7 +10,7 @@ from .console import DONE, say
 
 def add_warm(command: Callable[..., argparse.ArgumentParser], commands: Any) -> None:
     """Add the command to those of the command line."""
-    command(
+    parser = command(
         commands,
         "warm",
         warm,
@@ -18,15 +18,22 @@ def add_warm(command: Callable[..., argparse.ArgumentParser], commands: Any) -> 
         """\
 Compile what runs need, so that none of them has to wait for it: the engine, every law, every pair of shapes, every
 joint. That takes some minutes, once for this machine and this version; what is compiled is kept on disk. A second
-time it only looks. Ctrl-C ends it, and what was compiled until then stays.""",
-        "example:\n  carom warm",
+time it only looks. Ctrl-C ends it, and what was compiled until then stays. A wheel may come with kernels compiled
+for kinds of processors; with --native they are compiled for this very processor.""",
+        "example:\n  carom warm\n  carom warm --native",
+    )
+    parser.add_argument(
+        "--native", action="store_true", help="compile for this processor what came compiled for its kind"
     )
 
 
-def warm(_options: argparse.Namespace) -> int:
+def warm(options: argparse.Namespace) -> int:
     """Compile everything that `warm_ups` call; what is compiled is shown as it always is."""
+    from .shipped_kernels import ignore_shipped_kernels
     from .warm_up import warm_ups
 
+    if options.native:
+        ignore_shipped_kernels()
     WATCH.likely = "warm"
     for _, run in warm_ups():
         run()

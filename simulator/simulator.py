@@ -120,7 +120,8 @@ class Simulator:
     def state(self) -> State:
         """All bodies now.
 
-        It can be set: ``sim.state = State(...)`` lets the simulation go on from there, at the present time (that
+        Its arrays cannot be written into; it can be set: ``sim.state = State(...)``, or a `State.copy` that was
+        changed, lets the simulation go on from there, at the present time (that
         of the given state is not looked at). Fixed bodies keep what they have; everything is predicted anew, and
         an event of kind USER with the note "state set" is recorded. TypeError or ValueError that names the field
         and body, and nothing changed, for other shapes, values that are not finite, quaternions that are not of

@@ -48,6 +48,9 @@ class State:
 
     ``state["ball"]`` is one body of it, by name, index, or the body itself, as a `BodyState`.
 
+    Arrays of a state that a simulator or a run hands out cannot be written into, since that would change nothing
+    there: numpy raises ValueError. Write into a `copy`, and set that.
+
     time : float or (T,) [s]
     position : (n, 3) or (T, n, 3) [m], centre of mass, world frame
     orientation : (..., n, 4), unit quaternion (w, x, y, z), body to world
@@ -68,8 +71,32 @@ class State:
         """From packed rows (..., n, 13), whose angular velocity is in body axes."""
         rotation = rotation_matrices(packed[..., 3:7])
         spin = np.einsum("...ij,...j->...i", rotation, packed[..., 10:13])
-        parts = packed[..., 0:3].copy(), packed[..., 3:7].copy(), packed[..., 7:10].copy()
-        return cls(time, *parts, spin, scene)
+        parts = packed[..., 0:3].copy(), packed[..., 3:7].copy(), packed[..., 7:10].copy(), spin
+        for part in parts:
+            part.flags.writeable = False  # what is handed out: writing there would have no effect
+        return cls(time, *parts, scene)
+
+    def copy(self) -> "State":
+        """The same with arrays that can be written into.
+
+        >>> import carom
+        >>> scene = carom.Scene()
+        >>> ball = scene.add(carom.Body(carom.Sphere(0.1), density=1000.0, name="ball"))
+        >>> simulator = carom.Simulator(scene, law=carom.StrongeCoulomb())
+        >>> state = simulator.state.copy()
+        >>> state["ball"].velocity[:] = (0, 0, 5)
+        >>> simulator.state = state
+        >>> simulator.state["ball"].velocity.tolist()
+        [0.0, 0.0, 5.0]
+        """
+        return State(
+            self.time,
+            np.array(self.position),
+            np.array(self.orientation),
+            np.array(self.velocity),
+            np.array(self.angular_velocity),
+            self.scene,
+        )
 
     def __getitem__(self, body: Any) -> BodyState:
         if self.scene is None:

@@ -45,6 +45,13 @@ def mechanism(names):
     assert names["ledger"].drives > 0.0
     assert abs(names["ledger"].residual) < 1e-8
     assert names["trajectory"].remarks == []
+    angle, rate = names["stirring"].joint_state(names["shaft"])
+    assert rate == pytest.approx(3.0, abs=0.1)
+    assert angle == pytest.approx(1.2, abs=0.05)
+    assert names["stirred"].largest_overlap(samples=50, looks=20_000) < 1e-9
+    assert len(names["stirred"].joint_forces(0.3).force) == 1
+    boxes = [body.name for body in names["tray"].bodies if str(body.name).startswith("box")]
+    assert len(boxes) == 10
 
 
 def impact(names):

@@ -86,7 +86,7 @@ def _play_impacts(replay: Replay, key: str, shift: bool) -> None:
 
 def _plots(replay: Replay, key: str, shift: bool) -> None:
     if not shift:
-        replay.shown.plots = not replay.shown.plots
+        replay.next_plots()
         return
     replay.shown.plots = True
     for run in replay.runs:
@@ -142,10 +142,11 @@ GROUPS: dict[str, tuple[Action, ...]] = {
         Action(("i",), "I", "impulses", _toggle("impulses")),
         Action(("k",), "K", "friction cones", _toggle("cones")),
         Action(("v",), "V", "velocities", _toggle("velocities")),
+        Action(("l",), "L", "forces of lasting contact, and torques", _toggle("forces")),
         Action(("t",), "T", "trails", _toggle("trails")),
         Action(("g",), "G", "ghosts of earlier places", _toggle("ghosts")),
         Action(("x",), "X", "see through bodies", _toggle("see_through")),
-        Action(("e",), "E", "plots (shift: over accumulated impulse)", _plots),
+        Action(("e",), "E", "plots, then large (shift: over impulse)", _plots),
         Action(("b",), "B", "light or dark", _theme),
         Action(("q",), "Q", "quality: auto, full or draft", _quality),
     ),
@@ -156,7 +157,7 @@ GROUPS: dict[str, tuple[Action, ...]] = {
         Action(
             ("z",), "Z", "go to this impact, or the picked body", lambda r, key, shift: r.look_at_impact()
         ),
-        Action(("a",), "A", "show all", lambda replay, key, shift: replay.frame_all()),
+        Action(("a",), "A", "all of the motion, or what still moves", lambda r, key, shift: r.switch_frame()),
         Action(("o",), "O", "parallel projection or perspective", _orthographic),
         Action(
             ("p",),

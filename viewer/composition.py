@@ -9,11 +9,10 @@ import numpy as np
 from . import picture as parts
 from .picture import Picture
 from .replay import Replay
-from .theme import colour_of_run
+from .theme import COMPARED_RUNS, FADED, GHOST_TINT, SEE_THROUGH, TINTED, VELOCITY_COLOUR, colour_of_run
 
 SHADOWED_RUNS = 12  # more overlaid runs throw no shadow
 CHOSEN_IN_DENSITY = 0.6  # opacity of the run that is followed, over the density of all
-GHOST_TINT = (0.45, 0.66, 0.92)
 
 
 def compose(replay: Replay) -> list[Picture]:
@@ -27,8 +26,9 @@ def compose(replay: Replay) -> list[Picture]:
 def _picture(replay: Replay, numbers: Sequence[int]) -> Picture:
     """The runs of these numbers, overlaid."""
     result = Picture(replay.runs[0].stage, outcomes=len(numbers))
+    together = _Together(replay, numbers)
     for number in numbers:
-        _add_bodies(replay, result, number, numbers)
+        _add_bodies(replay, result, number, numbers, together)
         if replay.shown.trails:
             _add_trails(replay, result, number)
         if replay.shown.ghosts and _counts(replay, number, numbers):
@@ -38,11 +38,13 @@ def _picture(replay: Replay, numbers: Sequence[int]) -> Picture:
     result.solids = parts.merged(result.solids)
     result.counted = parts.merged(result.counted)
     _add_contacts(replay, result, replay.main_number if len(numbers) > 1 else numbers[0])
+    if replay.shown.forces:
+        _add_forces(replay, result, numbers)
     _add_fan(replay, result, numbers)
     _add_planes_edge_on(replay, result)
     if replay.picked is not None and replay.picked_run in numbers:
         run = replay.runs[replay.picked_run]
-        line = parts.outline(run.stage, run.state(replay.timeline.time), replay.picked)
+        line = parts.picked_outline(run.stage, run.state(replay.timeline.time), replay.picked)
         result.solids += [line] if line is not None else []
     return result
 
@@ -57,15 +59,54 @@ def _is_overlaid(replay: Replay, number: int, numbers: Sequence[int]) -> bool:
     return len(numbers) > 1 and replay.chosen != number
 
 
-def _add_bodies(replay: Replay, result: Picture, number: int, numbers: Sequence[int]) -> None:
+class _Together:
+    """Which bodies of overlaid runs look the same now: they are drawn once, so that no colours of several mix."""
+
+    def __init__(self, replay: Replay, numbers: Sequence[int]) -> None:
+        self.replay = replay
+        chosen = replay.chosen
+        self.numbers = sorted(numbers, key=lambda number: number != chosen)  # who is followed comes first
+        self.leaders: np.ndarray | None = None
+        if 1 < len(numbers) <= COMPARED_RUNS and not replay.shows_density:
+            states = [replay.runs[number].state(replay.timeline.time) for number in self.numbers]
+            self.leaders = parts.same_places([replay.runs[number] for number in self.numbers], states)
+
+    def alone(self, number: int) -> np.ndarray | None:
+        """Bodies (n,) of a run that no other run shares; None where none was compared."""
+        if self.leaders is None:
+            return None
+        row = self.numbers.index(number)
+        mine = self.leaders == self.leaders[row]
+        return np.asarray((mine.sum(axis=0) == 1) | (self.replay.chosen == number))[: self._count(number)]
+
+    def shared(self) -> list[tuple[list[int], int]]:
+        """Runs in which a body looks the same, two or more, and the body."""
+        if self.leaders is None:
+            return []
+        found = []
+        for body in range(self.leaders.shape[1]):
+            column = self.leaders[:, body]
+            for leader in np.unique(column[column >= 0]):
+                members = [self.numbers[row] for row in np.flatnonzero(column == leader)]
+                if len(members) > 1 and self.replay.chosen not in members:
+                    found.append((members, body))
+        return found
+
+    def _count(self, number: int) -> int:
+        return len(self.replay.runs[number].stage.bodies)
+
+
+def _add_bodies(
+    replay: Replay, result: Picture, number: int, numbers: Sequence[int], together: _Together
+) -> None:
     run, count = replay.runs[number], len(numbers)
     opacity, tint, tinted, shadow = 1.0, (0.0, 0.0, 0.0), 0.0, True
     if _is_overlaid(replay, number, numbers):
-        opacity = min(0.62, max(0.09, 1.7 / count))
-        if replay.chosen is not None:
-            opacity = min(0.16, opacity)
-        tint, tinted = colour_of_run(number), 0.75
+        opacity = _opacity_among(replay, count)
+        tint, tinted = colour_of_run(number), TINTED
         shadow = replay.chosen is None and count <= SHADOWED_RUNS
+    elif replay.side_by_side and replay.chosen != number:
+        tint, tinted = colour_of_run(number), TINTED
     if replay.shows_density:
         bodies = parts.body_solids(run, run.state(replay.timeline.time), fixed=False, shadow=False)
         result.counted += bodies
@@ -75,11 +116,41 @@ def _add_bodies(replay: Replay, result: Picture, number: int, numbers: Sequence[
             result.solids += parts.fixed_solids(run)
         return
     if replay.shown.see_through:
-        opacity = min(opacity, 0.32)
+        opacity = min(opacity, SEE_THROUGH)
     result.solids += parts.body_solids(
         run, run.state(replay.timeline.time), opacity=opacity, tint=tint, tinted=tinted,
-        fixed=number == numbers[0], shadow=shadow,
+        fixed=number == numbers[0], shadow=shadow, chosen=together.alone(number),
     )  # fmt: skip
+    if number == numbers[-1]:
+        _add_shared(replay, result, together)
+
+
+def _opacity_among(replay: Replay, count: int) -> float:
+    """Of each of so many overlaid runs."""
+    opacity = min(0.62, max(0.09, 1.7 / count))
+    return opacity if replay.chosen is None else min(FADED, opacity)
+
+
+def _add_shared(replay: Replay, result: Picture, together: _Together) -> None:
+    """Bodies that look the same in several runs: in their own colours where that is so in all, else in the colour
+    of the first run, with a line around in that of each other."""
+    for members, body in together.shared():
+        run = replay.runs[members[0]]
+        state = run.state(replay.timeline.time)
+        one = np.arange(len(run.stage.bodies)) == body
+        in_all = len(members) == len(together.numbers)
+        opacity = 1.0 if replay.chosen is None else FADED
+        if replay.shown.see_through:
+            opacity = min(opacity, SEE_THROUGH)
+        result.solids += parts.body_solids(
+            run, state, opacity=opacity, tint=colour_of_run(members[0]), tinted=0.0 if in_all else TINTED,
+            fixed=False, shadow=replay.chosen is None, chosen=one,
+        )  # fmt: skip
+        if in_all or opacity < 1.0:
+            continue
+        for width, other in enumerate(members[1:], start=1):
+            line = parts.outline(run.stage, state, body, colour_of_run(other), float(width))
+            result.solids += [line] if line is not None else []
 
 
 def _add_trails(replay: Replay, result: Picture, number: int) -> None:
@@ -106,7 +177,7 @@ def _add_velocities(replay: Replay, result: Picture, number: int, numbers: Seque
     run = replay.runs[number]
     fastest = max(one.fastest for one in replay.runs)
     overlaid = _is_overlaid(replay, number, numbers)
-    colour = colour_of_run(number) if overlaid else parts.VELOCITY_COLOUR
+    colour = colour_of_run(number) if overlaid else VELOCITY_COLOUR
     velocity = replay.velocities(number).velocity
     state = run.state(replay.timeline.time)
     result.marks.append(parts.velocity_marks(run, state, velocity, fastest, colour))
@@ -122,6 +193,16 @@ def _add_contacts(replay: Replay, result: Picture, number: int) -> None:
             result.marks.append(parts.impulse_marks(result.stage, contacts, strongest))
         if replay.shown.cones:
             result.glass += parts.cone_glass(result.stage, contacts)
+
+
+def _add_forces(replay: Replay, result: Picture, numbers: Sequence[int]) -> None:
+    """Forces of lasting contact, of all runs that do not fade."""
+    for number in numbers:
+        if _counts(replay, number, numbers):
+            run = replay.runs[number]
+            forces = run.forces(replay.timeline.time)
+            if forces is not None:
+                result.marks += parts.force_marks(result.stage, forces, run.weight)
 
 
 def _add_fan(replay: Replay, result: Picture, numbers: Sequence[int]) -> None:

@@ -37,6 +37,7 @@ HINT_LEFT_OUT_FIRST = (
 )
 """What is not said in a narrow window; the help is last to go."""
 LAST_IMPACTS = 3
+LARGE_PLOTS = 1.25  # times as large are letters and lines of large plots
 
 
 class HeadsUp:
@@ -62,7 +63,8 @@ class HeadsUp:
         return left, max(self.width - 190 * self.unit, left + 40 * self.unit)
 
     def hit(self, x: float, y: float) -> tuple[str, float] | None:
-        """What lies at a point: "play", "track" and fraction, "time", "outcome" and number (-1: all), or None."""
+        """What lies at a point: "play", "track" and fraction, "time", "outcome" and number (-1: all),
+        "plots" on their title, or None."""
         bar = self.bar
         if bar.holds(x, y):
             left, right = self.track
@@ -71,12 +73,20 @@ class HeadsUp:
             if left - 10 * self.unit <= x <= right + 10 * self.unit:
                 return "track", (x - left) / (right - left)
             return "panel", 0.0
+        if self.replay.invites and self.invitation_box.holds(x, y):
+            return "play", 0.0
         for number, row in self._outcome_rows():
             if row.holds(x, y):
                 return "outcome", float(number)
         if self.replay.shown.plots and self.plot_box.holds(x, y):
             time = self.replay.main_run.plots.time_at(x, y)
-            return ("panel", 0.0) if time is None else ("time", time)
+            if time is None:  # its title
+                return (
+                    ("plots", 0.0)
+                    if y > self.plot_box.bottom + self.plot_box.height - 28 * self.unit
+                    else ("panel", 0.0)
+                )
+            return "time", time
         return None
 
     def fraction_at(self, x: float) -> float:
@@ -100,6 +110,8 @@ class HeadsUp:
             self._draw_hover(overlay, pointer)
         if self.replay.look.help:
             self._draw_help(overlay)
+        elif self.replay.invites:
+            self._draw_invitation(overlay)
         if self.replay.message is not None:
             self._draw_message(overlay, self.replay.message.text)
 
@@ -218,7 +230,8 @@ class HeadsUp:
         """How far the impact of this instant has gone along its path."""
         walk, unit = self.replay.walk, self.unit
         assert walk is not None
-        first = self.plot_box.left + self.plot_box.width + 8 * unit if self.replay.shown.plots else 18 * unit
+        beside = self.replay.shown.plots and not self.replay.shown.large_plots
+        first = self.plot_box.left + self.plot_box.width + 8 * unit if beside else 18 * unit
         height, width = 46 * unit, min(420 * unit, self.width - 18 * unit - first)
         left, bottom = max((self.width - width) / 2, first), self.bar.bottom + self.bar.height + 8 * unit
         overlay.box(left, bottom, width, height, PANEL, 8 * unit)
@@ -287,9 +300,13 @@ class HeadsUp:
         for number, run in enumerate(replay.runs):
             if number:
                 overlay.box(number * width - unit, 0, 2 * unit, self.height, PANEL, 0.0)
-            words = fitted(overlay, f"{number + 1}   {run.name}", width - 30 * unit, 10.5 * unit)
+            words = fitted(overlay, f"{number + 1}   {run.name}", width - 50 * unit, 10.5 * unit)
             x, y = (number + 0.5) * width, self.bar.bottom + self.bar.height + 72 * unit
             overlay.text(words, x, y, size=10.5 * unit, anchor="center", paper=True)
+            colour = to_bytes(colour_of_run(number))
+            left = x - overlay.width(words, 10.5 * unit) / 2
+            overlay.disc(left - 18 * unit, y, 6 * unit, colour)
+            overlay.box(number * width, self.height - 5 * unit, width, 5 * unit, colour, 0.0)
 
     def _draw_plots(self, overlay: Any) -> None:
         """On the left: charts of the main run, with a cursor at this instant."""
@@ -299,18 +316,25 @@ class HeadsUp:
         share = replay.walk.position / replay.walk.length if replay.walk is not None else 1.0
         run, box = replay.main_run, self.plot_box
         time = min(max(replay.timeline.time, run.start), run.end)
-        run.plots.draw(
-            overlay, (box.left, box.bottom, box.width, box.height), time, unit=self.unit, share=share
-        )
+        unit = self.unit * (LARGE_PLOTS if replay.shown.large_plots else 1.0)
+        run.plots.draw(overlay, (box.left, box.bottom, box.width, box.height), time, unit=unit, share=share)
+        words = "E: none" if replay.shown.large_plots else "E: larger"
+        right, top = box.left + box.width - 12 * unit, box.bottom + box.height - 14 * unit
+        overlay.text(words, right, top, size=9 * unit, anchor="right", colour=ACCENT)
 
     @property
     def plot_box(self) -> Box:
-        """Where charts are drawn."""
+        """Where charts are drawn: on the left, or large over all but the panels on the right."""
         unit = self.unit
         bottom = self.bar.bottom + self.bar.height + 8 * unit
         rows = self._outcome_rows()
         top = rows[-1][1].bottom - 6 * unit if rows else self.height - 48 * unit
-        return Box(18 * unit, bottom, min(340 * unit, 0.4 * self.width), max(top - bottom, 1.0))
+        width = min(400 * unit, 0.4 * self.width)
+        if self.replay.shown.large_plots:
+            width = self.width - 36 * unit
+            if self.replay.walk is not None:
+                bottom += 54 * unit  # room for the steps of the impact
+        return Box(18 * unit, bottom, width, max(top - bottom, 1.0))
 
     @property
     def density_box(self) -> Box:
@@ -368,6 +392,21 @@ class HeadsUp:
             anchor="center",
             paper=True,
         )
+
+    @property
+    def invitation_box(self) -> Box:
+        """Where it is said how to play, until anything is done."""
+        width, height = 330 * self.unit, 44 * self.unit
+        bottom = self.bar.bottom + self.bar.height + 26 * self.unit
+        return Box((self.width - width) / 2, bottom, width, height)
+
+    def _draw_invitation(self, overlay: Any) -> None:
+        unit, box = self.unit, self.invitation_box
+        overlay.box(box.left, box.bottom, box.width, box.height, PANEL, 10 * unit)
+        y = box.bottom + box.height / 2
+        overlay.play_sign(box.left + 18 * unit, y, 18 * unit, ACCENT)
+        words = "space plays    ] to the first impact"
+        overlay.text(words, box.left + 48 * unit, y, size=11.5 * unit, colour=PANEL_INK)
 
     def _draw_message(self, overlay: Any, words: str) -> None:
         unit = self.unit

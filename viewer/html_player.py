@@ -14,13 +14,27 @@ from typing import Any
 import numpy as np
 
 from ..progress import ProgressBar
+from . import density, shaders, theme
+from .actions import GROUPS, MOUSE
 from .branched import spread
 from .files import check_writable, whole_file
 from .keyframes import Keys, motion_keys
+from .picture import GHOSTS, SAME_PLACE
+from .plots import PlotColours, PlotPanel, thinned_line, thinned_points
+from .replay import FRAME_MARGIN, SETTLED_SHARE
+from .run import GHOST_TIMES
 from .stage import Stage, event_table
 from .timeline import natural_speed
 
 MOST_STAGES = 48  # of an impulse path that are kept, evenly chosen
+FRAME_TIMES = 200  # at which is known what still moves
+PLOT_PIXELS = 1200, 400  # of a chart: points that would share one are left out
+PLAYER_KEYS = (
+    *("space", "left", "bracketleft", "down", "n", "comma", "home", "1", "0", "tab", "m"),
+    *("c", "i", "k", "v", "g", "x", "e", "b", "f", "z", "a"),
+)
+"""The first key of each action of the window that the player has too; there are no others in it but help."""
+NOT_IN_PAGES = ("drop a file",)
 FRAME_HEIGHT = 540  # pixels of the player in a notebook
 INTEGER = 32767
 
@@ -133,6 +147,10 @@ def _payload(
         "azimuth": stages[0].camera(16 / 9).azimuth,
         "shadowReach": max(stage.shadow_reach * stage.scale for stage in stages) / scale,
         "planes": _planes(stages, centre, scale),
+        "shaders": shaders.for_web(),
+        "look": _look(),
+        "help": _help(),
+        "frames": _frames(stages, columns, span, centre, scale),
         "runs": [
             _run(run, stage, columns, meshes, span, (centre, scale), (number, name), bar)
             for number, (run, stage, name) in enumerate(zip(runs, stages, names, strict=True))
@@ -140,6 +158,87 @@ def _payload(
         "meshes": meshes.words,
     }
     return columns.packed(words)
+
+
+def _look() -> dict:
+    """Colours and shares that are those of the window."""
+    surfaces = (
+        "sky",
+        "horizon",
+        "ground",
+        "dark_tile",
+        "light_tile",
+        "ambient_below",
+        "ambient_above",
+        "sun",
+    )
+    return {
+        "themes": [{name: getattr(one, name) for name in surfaces} for one in (theme.LIGHT, theme.DARK)],
+        "runs": theme.RUN_COLOURS,
+        "modes": theme.MODE_COLOURS,
+        "kinds": {kind: theme.to_light(colour) for kind, colour in theme.KIND_COLOURS.items()},
+        "lines": [theme.to_light(colour) for colour in PlotColours().lines],
+        "density": density.SCALE,
+        "impulse": theme.IMPULSE_COLOUR,
+        "velocity": theme.VELOCITY_COLOUR,
+        "ghost": theme.GHOST_TINT,
+        "tinted": theme.TINTED,
+        "faded": theme.FADED,
+        "seeThrough": theme.SEE_THROUGH,
+        "same": SAME_PLACE,
+        "compared": theme.COMPARED_RUNS,
+        "ghosts": GHOSTS,
+        "ghostTimes": GHOST_TIMES,
+        "margin": FRAME_MARGIN,
+    }
+
+
+def _help() -> list[list[str]]:
+    """Keys and what they do, as the window says it."""
+    rows = [
+        [action.sign, action.meaning]
+        for group in GROUPS.values()
+        for action in group
+        if action.keys[0] in PLAYER_KEYS
+    ]
+    return [*rows, *(list(row) for row in MOUSE if row[0] not in NOT_IN_PAGES), ["H", "this help"]]
+
+
+def _frames(
+    stages: list[Stage], columns: _Columns, span: tuple[float, float], centre: np.ndarray, scale: float
+) -> dict:
+    """The box of what moves from each of some even times on, and whether the last is small against all of it."""
+    boxes = []
+    for time in np.linspace(*span, FRAME_TIMES):
+        found = [stage.bounds_from(float(time)) for stage in stages]
+        lower, upper = np.min([one for one, _ in found], axis=0), np.max([one for _, one in found], axis=0)
+        boxes.append(np.concatenate([(lower - centre) / scale, (upper - centre) / scale]))
+    last = float(np.linalg.norm(boxes[-1][3:] - boxes[-1][:3]))
+    columns.add("frames", np.array(boxes), "f4")
+    return {"settlesSmall": last < SETTLED_SHARE * 2.0}
+
+
+def _plots(run: Any, prefix: str, columns: _Columns) -> list[dict]:
+    """The charts of a run, over time; none of a run without a ledger."""
+    if not hasattr(run, "ledger"):
+        return []
+    charts = []
+    for number, chart in enumerate(PlotPanel(run).charts):
+        lines = []
+        low, high = chart.range
+        for name, line in chart.lines.items():
+            if not len(line):
+                continue
+            start, end = float(run.start_time), float(run.end_time)
+            sizes = np.array([(end - start) or 1.0, high - low]) / PLOT_PIXELS
+            points = np.column_stack([line.x - start, line.y]) / sizes
+            points = (thinned_line(points) if line.joined else thinned_points(points)) * sizes
+            at = f"{prefix}plot/{number}/{name}"
+            columns.add(f"{at}/x", points[:, 0] + start, "f8")
+            columns.add(f"{at}/y", points[:, 1], "f4")
+            lines.append({"name": name, "columns": at, "joined": bool(line.joined)})
+        charts.append({"title": chart.title, "unit": chart.unit, "low": low, "high": high, "lines": lines})
+    return charts
 
 
 def _planes(stages: list[Stage], centre: np.ndarray, scale: float) -> list[dict]:
@@ -228,6 +327,7 @@ def _run(
             }
             for body in bodies
         ],
+        "charts": _plots(run, prefix, columns),
         **_events(run, prefix, columns, (first, last), centre, scale),
     }
 

@@ -11,16 +11,27 @@ from .camera import perpendiculars
 from .contact_view import ContactView
 from .meshes import Mesh, unit_arrow, unit_cone, unit_ring, unit_sphere
 from .run import TRAIL_BODIES, Run
-from .stage import ARROW_COLOUR, Stage, make_instances
-from .theme import ACCENT, MODE_COLOURS, Light
+from .stage import Stage, make_instances
+from .theme import (
+    ACCENT,
+    FORCE_COLOUR,
+    IMPULSE_COLOUR,
+    MODE_COLOURS,
+    TORQUE_COLOUR,
+    VELOCITY_COLOUR,
+    Light,
+    to_light,
+)
 
 SHORTEST_LEAD = 0.3  # of `Stage.arrow_length`: the longest arrow of an event or instant is never shorter
 POINT_RADIUS = 0.045  # of `Stage.arrow_length`
-VELOCITY_COLOUR = (0.12, 0.62, 0.60)
+LEAST_TORQUE = 1e-9  # of a normal force times `Stage.scale`: a torque below it is none
+TORQUE_ARROW = 0.7  # of `Stage.arrow_length`: that of the largest torque
 CONE_SIDE = 0.6  # of `Stage.arrow_length`
 TRAIL_SHARE = 0.3  # of the motion that a trail shows
 GHOSTS = 5
 PLAIN = 0.0  # no pattern
+SAME_PLACE = 2e-3  # stage units, about a pixel: bodies of several runs that differ by less look the same
 
 
 @dataclass(frozen=True)
@@ -58,6 +69,12 @@ class Picture:
     counted: list[Solid] = field(default_factory=list)
     outcomes: int = 1
 
+    @property
+    def shadow_strength(self) -> float:
+        """How dark all shadows are, from 0 to 1: as what throws them is opaque, bodies that move before others."""
+        opacities = [solid.opacity for solid in self.solids if solid.shadow]
+        return min(opacities, default=1.0)
+
 
 def body_solids(
     run: Run,
@@ -68,12 +85,18 @@ def body_solids(
     tinted: float = 0.0,
     fixed: bool = True,
     shadow: bool = True,
+    chosen: np.ndarray | None = None,
 ) -> list[Solid]:
-    """The bodies of a run in a state, without the `fixed` ones where wanted; `tinted` is the share of a `tint`."""
+    """The bodies of a run in a state, without the `fixed` ones where wanted; `tinted` is the share of a `tint`.
+
+    chosen : (n,), which of the bodies that can move, by default all
+    """
     solids = []
     bodies = run.stage.bodies
     for part, instances in zip(run.stage.parts, run.stage.instances_of(state), strict=True):
         movable = np.array([not bodies[index].fixed for index in part.bodies])
+        if chosen is not None:
+            movable &= chosen[part.bodies]
         if movable.any():
             solids.append(Solid(part.mesh, _tinted(instances[movable], tint, tinted), opacity, shadow))
     return [*solids, *fixed_solids(run)] if fixed else solids
@@ -112,17 +135,52 @@ def _tinted(instances: np.ndarray, tint: Light, share: float) -> np.ndarray:
     return result
 
 
-def outline(stage: Stage, state: Any, body: int) -> Solid | None:
-    """A line around a body."""
+def same_places(runs: Sequence[Run], states: Sequence[Any]) -> np.ndarray:
+    """For each run and body that can move (k, n), the number of the first run in which it looks the same, -1 else.
+
+    Runs of other bodies than the first have none in common with others.
+    """
+    poses = [_poses(run, state) for run, state in zip(runs, states, strict=True)]
+    count = max(len(pose) for pose, _ in poses)
+    leaders = np.full((len(runs), count), -1)
+    for number, (pose, mesh) in enumerate(poses):
+        moving = runs[number].stage.moving
+        leaders[number, moving] = number
+        for earlier in range(number):
+            other, other_mesh = poses[earlier]
+            if len(other) != len(pose):
+                continue
+            same = (np.abs(other - pose).max(axis=1) < SAME_PLACE) & (mesh == other_mesh) & (mesh > 0)
+            first = (
+                same & (leaders[number, : len(pose)] == number) & (leaders[earlier, : len(pose)] == earlier)
+            )
+            leaders[number, : len(pose)][first] = earlier
+    return leaders
+
+
+def _poses(run: Run, state: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The matrix (n, 12) of each body to the stage, and which mesh it has, 0 for none."""
+    poses = np.zeros((len(run.stage.bodies), 12))
+    mesh = np.zeros(len(poses), dtype=np.int64)
+    for part, instances in zip(run.stage.parts, run.stage.instances_of(state), strict=True):
+        poses[part.bodies], mesh[part.bodies] = instances[:, :12], id(part.mesh)
+    return poses, mesh
+
+
+def picked_outline(stage: Stage, state: Any, body: int) -> Solid | None:
+    """A line around the picked body."""
+    return outline(stage, state, body, to_light(ACCENT))
+
+
+def outline(stage: Stage, state: Any, body: int, colour: Light, width: float = 1.0) -> Solid | None:
+    """A line around a body, so many times as wide as usual."""
     for part, instances in zip(stage.parts, stage.instances_of(state), strict=True):
         for member in np.flatnonzero(part.bodies == body):
             grown = instances[member : member + 1].copy()
-            wider = 1.0 + 0.012 / max(part.radius[member] / stage.scale, 0.05)
+            wider = 1.0 + width * 0.012 / max(part.radius[member] / stage.scale, 0.05)
             for column in (0, 1, 2, 4, 5, 6, 8, 9, 10):
                 grown[:, column] *= wider
-            red, green, blue, _ = ACCENT
-            tint = (red / 255, green / 255, blue / 255)
-            return Solid(part.mesh, _tinted(grown, tint, 1.0), shadow=False, outline=True)
+            return Solid(part.mesh, _tinted(grown, colour, 1.0), shadow=False, outline=True)
     return None
 
 
@@ -148,7 +206,37 @@ def impulse_marks(stage: Stage, contacts: ContactView, strongest: float) -> Soli
     """Arrows of contact impulses: within an event as their sizes, the largest by its share of `strongest`."""
     largest = float(np.linalg.norm(contacts.impulse, axis=1).max(initial=0.0))
     vectors = contacts.impulse * (lead_length(stage, largest, strongest) / largest if largest > 0 else 0.0)
-    return Solid(unit_arrow(), arrows(stage, contacts.point, vectors, ARROW_COLOUR))
+    return Solid(unit_arrow(), arrows(stage, contacts.point, vectors, IMPULSE_COLOUR))
+
+
+def force_marks(stage: Stage, forces: Any, weight: float) -> list[Solid]:
+    """Arrows of the forces of lasting contact, on the first body of each, and of its torques with rings about them.
+
+    forces : such as `carom.simulator.ContactForces`
+    weight : [N], of all bodies: the longest arrow grows with the square root of the largest force's share of it
+    """
+    largest = float(np.linalg.norm(forces.force, axis=1).max(initial=0.0))
+    vectors = forces.force * (
+        lead_length(stage, largest, weight or largest) / largest if largest > 0 else 0.0
+    )
+    solids = [Solid(unit_arrow(), arrows(stage, forces.point, vectors, FORCE_COLOUR))]
+    sizes = np.linalg.norm(forces.torque, axis=1)
+    turning = sizes > LEAST_TORQUE * forces.normal_force * stage.scale
+    if not turning.any():
+        return solids
+    axes = forces.torque[turning] / sizes[turning, None]
+    lengths = TORQUE_ARROW * stage.arrow_length * sizes[turning] / sizes.max()
+    points = forces.point[turning]
+    solids.append(Solid(unit_arrow(), arrows(stage, points, lengths[:, None] * axes, TORQUE_COLOUR)))
+    frames = np.array(
+        [
+            0.5 * size * np.stack([*perpendiculars(axis), axis], axis=1)
+            for axis, size in zip(axes, lengths, strict=True)
+        ]
+    )
+    middles = stage.to_stage(points) + 0.3 * lengths[:, None] * axes
+    colours = np.tile((*TORQUE_COLOUR, PLAIN), (len(points), 1))
+    return [*solids, Solid(unit_ring(), make_instances(frames, middles, colours))]
 
 
 def contact_marks(stage: Stage, contacts: ContactView) -> list[Solid]:

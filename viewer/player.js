@@ -24,6 +24,9 @@ function product(a, b) {
   return [a[0] * b[0] - dot(a.slice(1), b.slice(1)), ...v];
 }
 
+/** How far two quaternions are apart, the second with a sign, as the points of a body of radius 1. */
+const length4 = (a, b, sign) => 2 * Math.hypot(...a.map((value, k) => value - sign * b[k]));
+
 function quaternionOf(vector) {
   const angle = length(vector);
   const share = angle > 1e-9 ? Math.sin(angle / 2) / angle : 0.5;
@@ -101,13 +104,13 @@ function countUpTo(values, x) {
 // -- a run: motion and events ---------------------------------------------------------------------------------
 
 const WHOLE = 32767;
-const COLOURS_OF_RUNS = [[0.16, 0.45, 0.87], [0.93, 0.45, 0.13], [0.13, 0.62, 0.42], [0.67, 0.33, 0.78],
-  [0.86, 0.22, 0.36], [0.1, 0.63, 0.7], [0.75, 0.6, 0.1], [0.45, 0.5, 0.58], [0.85, 0.4, 0.65]];
-
 class Run {
   constructor(words, number, data) {
     Object.assign(this, words);
-    this.colour = COLOURS_OF_RUNS[number % COLOURS_OF_RUNS.length];
+    this.colour = data.look.runs[number % data.look.runs.length];
+    this.modes = data.look.modes;
+    this.charts = words.charts.map((chart) => ({ ...chart, lines: chart.lines.map((line) =>
+      ({ ...line, x: data.column(`${line.columns}/x`), y: data.column(`${line.columns}/y`) })) }));
     this.scale = data.scale;
     const column = (name) => data.column(words.columns + name);
     this.sampleTimes = column("times");
@@ -238,18 +241,13 @@ class Run {
   mode(event, contact, stage) {
     const [normal, first, second] = this.contactVelocity(event, contact, stage);
     const least = 1e-4 * event.velocityScale;
-    if (normal < -least) return MODES.approaching;
-    if (normal > least) return MODES.separating;
-    return Math.hypot(first, second) > least ? MODES.sliding : MODES.sticking;
+    if (normal < -least) return { word: "approaching", colour: APPROACHING };
+    const word = normal > least ? "separating" : Math.hypot(first, second) > least ? "sliding" : "sticking";
+    return { word, colour: this.modes[word] };
   }
 }
 
-const MODES = {
-  approaching: { word: "approaching", colour: [0.86, 0.16, 0.22] },
-  separating: { word: "separating", colour: [0.16, 0.66, 0.38] },
-  sliding: { word: "sliding", colour: [0.95, 0.58, 0.1] },
-  sticking: { word: "sticking", colour: [0.2, 0.48, 0.9] },
-};
+const APPROACHING = [0.86, 0.16, 0.22];
 
 // -- camera ---------------------------------------------------------------------------------------------------
 
@@ -313,10 +311,10 @@ class Camera {
     this.distance = clamp(this.distance * factor, 1e-4, 200);
   }
 
-  frameAll(aspect) {
-    const { lower, upper } = this.data;
+  /** See a box from just so far that all of its corners are in the picture, above the bar. */
+  frame(lower, upper, aspect) {
     this.target = times(0.5, add(lower, upper));
-    const half = Math.tan(FIELD_OF_VIEW / 2) / 1.3;
+    const half = Math.tan(FIELD_OF_VIEW / 2) / this.data.look.margin;
     const axes = this.axes();
     this.distance = 1e-4;
     for (let corner = 0; corner < 8; corner++) {
@@ -324,151 +322,9 @@ class Camera {
       const [x, y, z] = axes.map((axis) => dot(axis, at));
       this.distance = Math.max(this.distance, z + Math.max(Math.abs(y), Math.abs(x) / aspect) / half);
     }
+    this.pan(0, -0.05);
   }
 }
-
-// -- shaders --------------------------------------------------------------------------------------------------
-
-const HEAD = `#version 300 es
-precision highp float;
-precision highp sampler2DShadow;
-`;
-
-const SHADING = `
-uniform vec3 light;
-uniform vec3 up;
-uniform vec3 eye;
-uniform mat4 lightMatrix;
-uniform sampler2DShadow shadowMap;
-uniform float shadowTexel;
-uniform float night;
-uniform float shadowed;  // 0 for what no shadow falls on
-
-float litShare(vec3 place, vec3 normal) {
-  if (dot(normal, light) <= 0.0) return 0.0;
-  if (shadowed == 0.0) return 1.0;
-  vec3 at = (lightMatrix * vec4(place + normal * 2.5 * shadowTexel, 1.0)).xyz * 0.5 + 0.5;
-  if (any(lessThan(at.xy, vec2(0.002))) || any(greaterThan(at.xy, vec2(0.998)))) return 1.0;
-  vec2 texel = 1.0 / vec2(textureSize(shadowMap, 0));
-  float lit = 0.0;
-  for (int row = 0; row < 3; row++)
-    for (int column = 0; column < 3; column++)
-      lit += texture(shadowMap, vec3(at.xy + (vec2(row, column) - 1.0) * 1.3 * texel, at.z - 0.0008));
-  return lit / 9.0;
-}
-
-vec3 shaded(vec3 base, vec3 place, vec3 normal, float gloss) {
-  float lit = litShare(place, normal);
-  float towardsLight = max(dot(normal, light), 0.0);
-  float towardsSky = 0.5 + 0.5 * dot(normal, up);
-  vec3 ambient = mix(vec3(0.46, 0.46, 0.48), vec3(0.58, 0.60, 0.63), towardsSky) * mix(1.0, 0.72, night);
-  vec3 halfWay = normalize(light + normalize(eye - place));
-  float highlight = gloss * pow(max(dot(normal, halfWay), 0.0), 40.0) * lit;
-  float towardsEye = 0.10 * max(dot(normal, normalize(eye - place)), 0.0);
-  return base * (ambient + towardsEye + 0.40 * towardsLight * lit) + highlight;
-}
-`;
-
-const BODY_VERTEX = HEAD + `
-layout(location = 0) in vec3 position;
-layout(location = 1) in vec3 normal;
-layout(location = 2) in vec4 rowX;
-layout(location = 3) in vec4 rowY;
-layout(location = 4) in vec4 rowZ;
-layout(location = 5) in vec4 colour;
-uniform mat4 viewProjection;
-out vec3 place;
-out vec3 facing;
-out vec3 ownPlace;
-flat out vec4 tint;
-void main() {
-  vec4 at = vec4(position, 1.0);
-  place = vec3(dot(rowX, at), dot(rowY, at), dot(rowZ, at));
-  facing = vec3(dot(rowX.xyz, normal), dot(rowY.xyz, normal), dot(rowZ.xyz, normal));
-  ownPlace = position;
-  tint = colour;
-  gl_Position = viewProjection * vec4(place, 1.0);
-}`;
-
-// A body's eight octants alternate between its colour and a light one, so that spin can be seen.
-const BODY_FRAGMENT = HEAD + `
-in vec3 place;
-in vec3 facing;
-in vec3 ownPlace;
-flat in vec4 tint;
-uniform float opacity;
-out vec4 pixel;
-` + SHADING + `
-void main() {
-  vec3 side = clamp(ownPlace / max(fwidth(ownPlace), vec3(1e-6)), -1.0, 1.0);
-  float octant = 0.5 - 0.5 * side.x * side.y * side.z;
-  vec3 base = mix(tint.rgb, vec3(0.97, 0.96, 0.94), tint.a * octant);
-  pixel = vec4(shaded(base, place, normalize(facing), 0.28), opacity);
-}`;
-
-const SHADOW_FRAGMENT = HEAD + "void main() {}";
-
-const FLOOR_VERTEX = HEAD + `
-uniform mat4 viewProjection;
-uniform vec3 middle;
-uniform vec3 firstAxis;
-uniform vec3 secondAxis;
-uniform float reach;
-out vec3 place;
-void main() {
-  vec2 corner = vec2(gl_VertexID % 2, gl_VertexID / 2) * 2.0 - 1.0;
-  place = middle + reach * (corner.x * firstAxis + corner.y * secondAxis);
-  gl_Position = viewProjection * vec4(place, 1.0);
-}`;
-
-const FLOOR_FRAGMENT = HEAD + `
-in vec3 place;
-uniform vec3 firstAxis;
-uniform vec3 secondAxis;
-uniform vec3 planeNormal;
-uniform vec3 middle;
-uniform vec2 tileOrigin;
-uniform float tile;
-uniform float fadeDistance;
-out vec4 pixel;
-` + SHADING + `
-void main() {
-  vec2 at = vec2(dot(place, firstAxis), dot(place, secondAxis)) / tile + tileOrigin;
-  vec2 width = fwidth(at) + 1e-4;
-  vec2 lower = abs(fract((at - 0.5 * width) * 0.5) - 0.5);
-  vec2 upper = abs(fract((at + 0.5 * width) * 0.5) - 0.5);
-  vec2 wave = 2.0 * (lower - upper) / width;
-  float square = 0.5 - 0.5 * wave.x * wave.y;
-  vec3 day = mix(vec3(0.745, 0.765, 0.795), vec3(0.865, 0.88, 0.91), square);
-  vec3 dark = mix(vec3(0.24, 0.26, 0.30), vec3(0.30, 0.32, 0.37), square);
-  float away = length(place - middle) / fadeDistance;
-  pixel = vec4(shaded(mix(day, dark, night), place, planeNormal, 0.0), exp(-away * away));
-}`;
-
-const SKY_VERTEX = HEAD + `
-uniform vec3 rayOrigin;
-uniform vec3 rayRight;
-uniform vec3 rayAbove;
-out vec3 ray;
-void main() {
-  vec2 corner = vec2(gl_VertexID % 2, gl_VertexID / 2) * 4.0 - 1.0;
-  ray = rayOrigin + corner.x * rayRight + corner.y * rayAbove;
-  gl_Position = vec4(corner, 0.9999, 1.0);
-}`;
-
-const SKY_FRAGMENT = HEAD + `
-in vec3 ray;
-uniform vec3 up;
-uniform float night;
-out vec4 pixel;
-void main() {
-  float height = dot(normalize(ray), up);
-  vec3 horizon = mix(vec3(0.905, 0.925, 0.955), vec3(0.16, 0.17, 0.20), night);
-  vec3 zenith = mix(vec3(0.50, 0.65, 0.84), vec3(0.06, 0.07, 0.10), night);
-  vec3 nadir = mix(vec3(0.80, 0.82, 0.85), vec3(0.11, 0.12, 0.14), night);
-  vec3 colour = mix(horizon, height > 0.0 ? zenith : nadir, smoothstep(0.0, height > 0.0 ? 0.45 : 0.6, abs(height)));
-  pixel = vec4(colour, 1.0);
-}`;
 
 // -- meshes made here -----------------------------------------------------------------------------------------
 
@@ -518,8 +374,6 @@ function meshOfData(data, words, spheres) {
 // -- drawing --------------------------------------------------------------------------------------------------
 
 const SHADOW_SIZE = 2048;
-const ARROW_COLOUR = [0.95, 0.49, 0.12];
-const VELOCITY_COLOUR = [0.24, 0.45, 0.95];
 
 class Program {
   constructor(gl, vertex, fragment) {
@@ -606,6 +460,35 @@ function along(place, vector, colour, width = 1) {
   return instance([times(width * size, first), times(width * size, second), vector], place, colour, 0);
 }
 
+/** The meshes of bodies, each with instances that are placed anew for everything that is drawn. */
+class Heap {
+  constructor(gl, sources) {
+    this.meshes = sources.map((source) => new InstancedMesh(gl, source));
+    this.numbers = sources.map(() => []);
+  }
+
+  clear() {
+    this.numbers = this.numbers.map(() => []);
+  }
+
+  add(mesh, numbers) {
+    const room = this.numbers[mesh];
+    for (const number of numbers) room.push(number);
+  }
+
+  get empty() {
+    return this.numbers.every((numbers) => !numbers.length);
+  }
+
+  draw() {
+    this.meshes.forEach((mesh, k) => {
+      if (!this.numbers[k].length) return;
+      mesh.place(this.numbers[k]);
+      mesh.draw();
+    });
+  }
+}
+
 class Renderer {
   constructor(canvas, data, runs) {
     const gl = canvas.getContext("webgl2", { antialias: true, alpha: false, preserveDrawingBuffer: true });
@@ -613,19 +496,16 @@ class Renderer {
     this.gl = gl;
     this.data = data;
     this.runs = runs;
+    const { shaders } = data;
     this.programs = {
-      body: new Program(gl, BODY_VERTEX, BODY_FRAGMENT),
-      shadow: new Program(gl, BODY_VERTEX, SHADOW_FRAGMENT),
-      floor: new Program(gl, FLOOR_VERTEX, FLOOR_FRAGMENT),
-      sky: new Program(gl, SKY_VERTEX, SKY_FRAGMENT),
+      body: new Program(gl, shaders.body_vertex, shaders.body),
+      shadow: new Program(gl, shaders.body_vertex, shaders.shadow),
+      floor: new Program(gl, shaders.floor_vertex, shaders.floor),
+      sky: new Program(gl, shaders.sky_vertex, shaders.sky),
     };
     const spheres = runs.reduce((sum, run) => sum + run.shown.filter((body) => body.mesh === 0).length, 0);
     this.sources = data.meshes.map((words) => meshOfData(data, words, spheres));
-    this.meshes = runs.map((run) => {
-      const used = [...new Set(run.shown.map((body) => body.mesh))];
-      return used.map((mesh) => ({ mesh, bodies: run.shown.filter((body) => body.mesh === mesh),
-        drawn: new InstancedMesh(gl, this.sources[mesh]) }));
-    });
+    this.heap = new Heap(gl, this.sources);
     this.arrows = new InstancedMesh(gl, arrowMesh());
     this.dots = new InstancedMesh(gl, sphereMesh(12));
     this.cones = new InstancedMesh(gl, coneMesh());
@@ -636,17 +516,19 @@ class Renderer {
     this.lightMatrix = this.matrixOfLight();
   }
 
+  /** Whether densities can be drawn: what they need is made when they are first asked for. */
+  get countsBodies() {
+    if (this.counts === undefined) this.counts = this.gl.getExtension("EXT_color_buffer_float") ? new Counts(this.gl, this.data) : null;
+    return this.counts !== null;
+  }
+
   makeShadowMap() {
     const gl = this.gl;
     this.shadowTexture = gl.createTexture();
     gl.bindTexture(gl.TEXTURE_2D, this.shadowTexture);
     gl.texStorage2D(gl.TEXTURE_2D, 1, gl.DEPTH_COMPONENT24, SHADOW_SIZE, SHADOW_SIZE);
-    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, gl.LINEAR);
-    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MAG_FILTER, gl.LINEAR);
-    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_WRAP_S, gl.CLAMP_TO_EDGE);
-    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_WRAP_T, gl.CLAMP_TO_EDGE);
-    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_COMPARE_MODE, gl.COMPARE_REF_TO_TEXTURE);
-    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_COMPARE_FUNC, gl.LEQUAL);
+    for (const filter of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) gl.texParameteri(gl.TEXTURE_2D, filter, gl.NEAREST);
+    for (const wrap of [gl.TEXTURE_WRAP_S, gl.TEXTURE_WRAP_T]) gl.texParameteri(gl.TEXTURE_2D, wrap, gl.CLAMP_TO_EDGE);
     this.shadowFramebuffer = gl.createFramebuffer();
     gl.bindFramebuffer(gl.FRAMEBUFFER, this.shadowFramebuffer);
     gl.framebufferTexture2D(gl.FRAMEBUFFER, gl.DEPTH_ATTACHMENT, gl.TEXTURE_2D, this.shadowTexture, 0);
@@ -664,51 +546,76 @@ class Renderer {
     if (canvas.width !== width || canvas.height !== height) Object.assign(canvas, { width, height });
   }
 
-  /** Draw; `picture` says the time, the opacity of each run, what marks to show, and whether it is dark. */
+  /** Draw what a picture says: layers of bodies, marks, and of which theme it is. */
   draw(camera, picture) {
     const gl = this.gl;
     const { width, height } = gl.canvas;
-    this.placeBodies(picture);
+    const theme = this.data.look.themes[picture.night ? 1 : 0];
+    const throwing = picture.layers.filter((layer) => layer.shadow);
     this.arrows.place(picture.marks.arrows);
     this.dots.place(picture.marks.dots);
     this.cones.place(picture.marks.cones);
-    this.drawShadows(picture);
+    this.drawShadows(throwing);
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);
     gl.viewport(0, 0, width, height);
     gl.depthMask(true);
     gl.clear(gl.DEPTH_BUFFER_BIT | gl.COLOR_BUFFER_BIT);
-    const shared = { viewProjection: camera.matrix(width / height), light: this.light, up: this.data.up,
-      eye: camera.eye, lightMatrix: this.lightMatrix, shadowTexel: (2.04 * this.data.shadowReach) / SHADOW_SIZE,
-      night: picture.night, shadowed: 1 };
-    this.drawSky(camera, width / height, picture.night);
+    const seen = { view_projection: camera.matrix(width / height), eye: camera.eye, orthographic: 0 };
+    const strength = Math.min(1, ...throwing.filter((layer) => !layer.bodies.empty).map((layer) => layer.opacity));
+    const shared = { ...seen, light: this.light, up: this.data.up, light_matrix: this.lightMatrix,
+      shadow_texel: (2.04 * this.data.shadowReach) / SHADOW_SIZE, shadow_strength: strength,
+      ambient_below: theme.ambient_below, ambient_above: theme.ambient_above, sun: theme.sun };
+    this.drawSky(camera, width / height, theme);
     gl.bindTexture(gl.TEXTURE_2D, this.shadowTexture);
     gl.enable(gl.DEPTH_TEST);
     gl.depthFunc(gl.LEQUAL);
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
-    this.programs.floor.use(shared);
+    this.programs.floor.use({ ...shared, dark_tile: theme.dark_tile, light_tile: theme.light_tile });
     for (const plane of this.data.planes) this.drawFloor(plane, camera);
-    this.programs.body.use({ ...shared, opacity: 1 });
+    this.programs.body.use({ ...shared, opacity: 1, gloss: 0.28 });
     gl.disable(gl.BLEND);
-    this.runs.forEach((_, run) => picture.opacity[run] >= 1 && this.drawRun(run));
+    for (const layer of picture.layers) if (layer.opacity >= 1 && !layer.counted) this.drawLayer(layer);
     this.dots.draw();
     this.arrows.draw();
+    const counted = picture.layers.filter((layer) => layer.counted);
+    if (counted.length) {
+      this.counts.draw(seen, counted, picture.layers.filter((layer) => layer.opacity >= 1 && !layer.counted), this.runs.length);
+      gl.bindTexture(gl.TEXTURE_2D, this.shadowTexture);
+      this.programs.body.use({});
+    }
     this.drawTranslucent(picture);
   }
 
-  /** Runs that are not picked, friction cones, and arrows and contacts once more through the bodies. */
+  drawLayer(layer) {
+    const gl = this.gl;
+    if (layer.line) {
+      gl.enable(gl.CULL_FACE);
+      gl.cullFace(gl.FRONT);
+      this.programs.body.set("gloss", 0);
+    }
+    layer.bodies.draw();
+    if (layer.line) {
+      gl.cullFace(gl.BACK);
+      gl.disable(gl.CULL_FACE);
+      this.programs.body.set("gloss", 0.28);
+    }
+  }
+
+  /** What is seen through, friction cones, and arrows and contacts once more through the bodies. */
   drawTranslucent(picture) {
     const gl = this.gl;
     const body = this.programs.body;
     gl.enable(gl.BLEND);
+    gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
     gl.enable(gl.CULL_FACE);
     gl.depthMask(false);
-    body.set("shadowed", 0);
-    this.runs.forEach((_, run) => {
-      if (picture.opacity[run] >= 1 || picture.opacity[run] <= 0) return;
-      body.set("opacity", picture.opacity[run]);
-      this.drawRun(run);
-    });
+    body.set("shadow_strength", 0);
+    for (const layer of picture.layers) {
+      if (layer.opacity >= 1 || layer.opacity <= 0 || layer.counted) continue;
+      body.set("opacity", layer.opacity);
+      layer.bodies.draw();
+    }
     gl.disable(gl.DEPTH_TEST);
     gl.disable(gl.CULL_FACE);
     body.set("opacity", 0.25);
@@ -721,30 +628,7 @@ class Renderer {
     gl.depthMask(true);
   }
 
-  placeBodies(picture) {
-    this.meshes.forEach((groups, number) => {
-      const run = this.runs[number];
-      for (const { bodies, drawn } of groups) {
-        const numbers = [];
-        for (const body of bodies) {
-          const { place, orientation } = run.pose(body, picture.time);
-          const rows = rotation(orientation);
-          for (let k = 0; k < 3; k++) numbers.push(...times(body.radius, rows[k]), place[k]);
-          const own = body.colour.slice(0, 3);
-          const share = this.runs.length > 1 && !run.bodies[body.body].fixed ? 0.9 : 0;
-          numbers.push(...add(times(1 - share, own), times(share, run.colour)));
-          numbers.push(body.body === picture.picked && number === picture.run ? 0.6 : body.colour[3]);
-        }
-        drawn.place(numbers);
-      }
-    });
-  }
-
-  drawRun(run) {
-    for (const { drawn } of this.meshes[run]) drawn.draw();
-  }
-
-  drawShadows(picture) {
+  drawShadows(layers) {
     const gl = this.gl;
     gl.bindFramebuffer(gl.FRAMEBUFFER, this.shadowFramebuffer);
     gl.viewport(0, 0, SHADOW_SIZE, SHADOW_SIZE);
@@ -753,17 +637,17 @@ class Renderer {
     gl.depthFunc(gl.LEQUAL);
     gl.depthMask(true);
     gl.clear(gl.DEPTH_BUFFER_BIT);
-    this.programs.shadow.use({ viewProjection: this.lightMatrix });
-    this.runs.forEach((_, run) => picture.opacity[run] > 0.35 && this.drawRun(run));
+    this.programs.shadow.use({ view_projection: this.lightMatrix });
+    for (const layer of layers) layer.bodies.draw();
   }
 
-  drawSky(camera, aspect, night) {
+  drawSky(camera, aspect, theme) {
     const gl = this.gl;
     const origin = camera.ray(0, 0, aspect);
     gl.disable(gl.DEPTH_TEST);
     gl.disable(gl.BLEND);
-    this.programs.sky.use({ up: this.data.up, night, rayOrigin: origin,
-      rayRight: sub(camera.ray(1, 0, aspect), origin), rayAbove: sub(camera.ray(0, 1, aspect), origin) });
+    this.programs.sky.use({ up: this.data.up, sky: theme.sky, horizon: theme.horizon, ground: theme.ground, ray_origin: origin,
+      ray_right: sub(camera.ray(1, 0, aspect), origin), ray_above: sub(camera.ray(0, 1, aspect), origin) });
     gl.bindVertexArray(this.nothing);
     gl.drawArrays(gl.TRIANGLES, 0, 3);
   }
@@ -772,13 +656,13 @@ class Renderer {
   drawFloor({ normal, offset }, camera) {
     if (dot(normal, camera.eye) <= offset) return;
     const gl = this.gl;
-    const [firstAxis, secondAxis] = perpendiculars(normal);
+    const [first, second] = perpendiculars(normal);
     const centre = times(1 / this.data.scale, this.data.centre);
-    const fadeDistance = 8 * Math.max(camera.distance, 1);
+    const fade = 8 * Math.max(camera.distance, 1);
     const even = (axis) => (((dot(centre, axis) / this.data.tile) % 2) + 2) % 2;
-    const uniforms = { firstAxis, secondAxis, planeNormal: normal, reach: 2.6 * fadeDistance, fadeDistance,
+    const uniforms = { first_axis: first, second_axis: second, plane_normal: normal, reach: 2.6 * fade, fade_distance: fade,
       middle: sub(camera.target, times(dot(normal, camera.target) - offset, normal)),
-      tileOrigin: [even(firstAxis), even(secondAxis)], tile: this.data.tile };
+      tile_origin: [even(first), even(second)], tiles_per_unit: 1 / this.data.tile };
     for (const [name, value] of Object.entries(uniforms)) this.programs.floor.set(name, value);
     gl.bindVertexArray(this.nothing);
     gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);
@@ -796,6 +680,66 @@ class Renderer {
       if (distance < nearest) [best, nearest] = [body.body, distance];
     }
     return best;
+  }
+}
+
+/** How many outcomes have a body at each place, as colours over what is drawn. */
+class Counts {
+  constructor(gl, data) {
+    this.gl = gl;
+    this.count = new Program(gl, data.shaders.body_vertex, data.shaders.count);
+    this.density = new Program(gl, data.shaders.density_vertex, data.shaders.density);
+    this.framebuffer = gl.createFramebuffer();
+    this.nothing = gl.createVertexArray();
+    this.size = [0, 0];
+  }
+
+  resize(width, height) {
+    const gl = this.gl;
+    if (this.size[0] === width && this.size[1] === height) return;
+    this.size = [width, height];
+    gl.deleteTexture(this.texture);
+    gl.deleteRenderbuffer(this.depth);
+    gl.bindFramebuffer(gl.FRAMEBUFFER, this.framebuffer);
+    this.texture = gl.createTexture();
+    gl.bindTexture(gl.TEXTURE_2D, this.texture);
+    gl.texStorage2D(gl.TEXTURE_2D, 1, gl.R16F, width, height);
+    for (const filter of [gl.TEXTURE_MIN_FILTER, gl.TEXTURE_MAG_FILTER]) gl.texParameteri(gl.TEXTURE_2D, filter, gl.NEAREST);
+    gl.framebufferTexture2D(gl.FRAMEBUFFER, gl.COLOR_ATTACHMENT0, gl.TEXTURE_2D, this.texture, 0);
+    this.depth = gl.createRenderbuffer();
+    gl.bindRenderbuffer(gl.RENDERBUFFER, this.depth);
+    gl.renderbufferStorage(gl.RENDERBUFFER, gl.DEPTH_COMPONENT24, width, height);
+    gl.framebufferRenderbuffer(gl.FRAMEBUFFER, gl.DEPTH_ATTACHMENT, gl.RENDERBUFFER, this.depth);
+  }
+
+  /** Count the bodies of some layers, where others do not hide them, and colour by `most`, the number of all runs. */
+  draw(seen, counted, hiding, most) {
+    const gl = this.gl;
+    const { width, height } = gl.canvas;
+    this.resize(width, height);
+    gl.bindFramebuffer(gl.FRAMEBUFFER, this.framebuffer);
+    gl.depthMask(true);
+    gl.clearBufferfv(gl.COLOR, 0, [0, 0, 0, 0]);
+    gl.clear(gl.DEPTH_BUFFER_BIT);
+    this.count.use({ view_projection: seen.view_projection });
+    gl.disable(gl.BLEND);
+    gl.colorMask(false, false, false, false);
+    for (const layer of hiding) layer.bodies.draw();
+    gl.colorMask(true, true, true, true);
+    gl.depthMask(false);
+    gl.enable(gl.BLEND);
+    gl.blendFunc(gl.ONE, gl.ONE);
+    gl.enable(gl.CULL_FACE);
+    for (const layer of counted) layer.bodies.draw();
+    gl.disable(gl.CULL_FACE);
+    gl.bindFramebuffer(gl.FRAMEBUFFER, null);
+    gl.bindTexture(gl.TEXTURE_2D, this.texture);
+    gl.disable(gl.DEPTH_TEST);
+    gl.blendFunc(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA);
+    this.density.use({ most });
+    gl.bindVertexArray(this.nothing);
+    gl.drawArrays(gl.TRIANGLES, 0, 3);
+    gl.enable(gl.DEPTH_TEST);
   }
 }
 
@@ -832,17 +776,8 @@ const ARROW_SECONDS = 0.25; // of watching that an impulse stays after its event
 const IMPACT_SECONDS = 2.5; // that an impact takes when it is played by itself
 const STAGES_A_SECOND = 6; // how fast a step inside an impact is drawn
 
-const HELP = [
-  ["space", "play or pause"], ["← →", "one frame back or on (shift: ten)"], ["[ ]", "previous or next impact"],
-  ["; '", "previous or next event of any kind"],
-  ["↑ ↓", "inside the impact: one stage of its impulse path back or on"], ["Enter", "inside the impact: play it"],
-  [", .", "slower or faster"], ["Home End", "to the start or the end"], ["1 … 9, 0", "pick a run, or all of them"],
-  ["drag", "orbit"], ["right drag, shift drag", "pan"], ["scroll, pinch", "zoom"], ["F", "frame everything"],
-  ["click a body", "who it is"], ["G", "follow the body that was clicked"], ["C", "contacts and impulses on or off"],
-  ["K", "friction cones on or off"], ["V", "velocities on or off"], ["B", "light or dark"], ["H", "this help"],
-];
-const KIND_COLOURS = { impact: "#f07d32", lift_off: "#3fae6c", stick: "#3f7fe0", slip: "#c9a21a", user: "#b25fd0",
-  sensor: "#18a5ad", roll: "#c061b0", halt: "#6a5fd0" };
+const PLOTS = ["none", "beside", "large"];
+const LINE_WIDTH = 0.012; // stage units, of a line around a body
 
 class Player {
   constructor(data) {
@@ -862,13 +797,20 @@ class Player {
     this.stageRate = STAGES_A_SECOND;
     this.picked = -1;
     this.follows = false;
-    this.shows = { contacts: true, cones: false, velocities: false };
+    this.shows = { contacts: true, impulses: true, cones: false, velocities: false, ghosts: false, seeThrough: false,
+      density: false };
+    this.plots = "none";
+    this.playsImpacts = false;
+    this.invites = true; // until anything is done
+    this.layers = [];
     this.night = matchMedia("(prefers-color-scheme: dark)").matches;
     this.framesDrawn = 0;
     this.decimals = clamp(3 - Math.floor(Math.log10(data.end - data.start || 1)), 3, 12);
     this.panels = new Panels(this);
     listen(this);
+    this.byTime = data.frames.settlesSmall; // the camera keeps what still moves in the picture
     this.framed = true;
+    this.frames = data.column("frames");
     this.resize();
     this.applyTheme();
     this.lastTick = performance.now();
@@ -887,14 +829,13 @@ class Player {
     const ratio = Math.min(devicePixelRatio || 1, 2);
     this.renderer.resize(Math.max(1, Math.round(this.canvas.clientWidth * ratio)),
       Math.max(1, Math.round(this.canvas.clientHeight * ratio)));
-    if (this.framed) this.frameAll();
     this.changed = true;
   }
 
   tick(now) {
     const passed = Math.min((now - this.lastTick) / 1000, 0.25);
     this.lastTick = now;
-    if (this.playing) this.advance(passed * this.speed);
+    if (this.playing && this.stage === this.goal) this.advance(passed * this.speed);
     if (this.stage !== this.goal) {
       const step = this.stageRate * passed;
       this.stage = Math.abs(this.goal - this.stage) <= step ? this.goal : this.stage + step * Math.sign(this.goal - this.stage);
@@ -906,24 +847,150 @@ class Player {
 
   draw() {
     this.changed = false;
+    if (this.framed) this.keepFrame();
     if (this.follows) this.followPicked();
-    const opacity = this.runs.map((_, k) => this.overlaid ? (this.runs.length > 1 ? 0.62 : 1) : k === this.run ? 1 : 0.16);
-    this.renderer.draw(this.camera, { time: this.time, opacity, night: this.night ? 1 : 0, marks: this.marks(),
-      picked: this.picked, run: this.run });
+    this.renderer.draw(this.camera, { layers: this.pictureLayers(), marks: this.marks(), night: this.night });
     this.panels.update();
     this.framesDrawn++;
+  }
+
+  // What the picture is made of
+
+  /** Bodies to draw, in layers of one opacity each. */
+  pictureLayers() {
+    this.used = 0;
+    const { look } = this.data;
+    const chosen = this.overlaid ? null : this.run;
+    const several = this.runs.length > 1;
+    const poses = this.runs.map((run) => run.shown.map((body) => run.pose(body, this.time)));
+    const fixed = this.layer({ opacity: 1, shadow: true });
+    this.runs[0].shown.forEach((body, k) => {
+      if (this.runs[0].bodies[body.body].fixed) this.addBody(fixed, 0, body, poses[0][k], null);
+    });
+    if (this.shows.density && several) {
+      const counted = this.layer({ opacity: 1, counted: true });
+      this.runs.forEach((run, number) => this.addMoving(counted, number, poses[number], null));
+      if (chosen !== null) this.addMoving(this.layer({ opacity: 0.6 }), chosen, poses[chosen], null);
+      return this.layers.slice(0, this.used);
+    }
+    const clear = (opacity) => (this.shows.seeThrough ? Math.min(opacity, look.seeThrough) : opacity);
+    const leaders = several && this.runs.length <= look.compared ? this.samePlaces(poses) : null;
+    const among = clamp(1.7 / this.runs.length, 0.09, 0.62);
+    this.runs.forEach((run, number) => {
+      const own = !several || number === chosen;
+      const opacity = own ? 1 : chosen === null ? among : Math.min(look.faded, among);
+      const layer = this.layer({ opacity: clear(opacity), shadow: own || (chosen === null && this.runs.length <= 12) });
+      const alone = (k) => own || !leaders || leaders[number][k].length === 1;
+      this.addMoving(layer, number, poses[number], own ? null : run.colour, alone);
+    });
+    if (leaders) this.addShared(leaders, poses, chosen, clear(chosen === null ? 1 : look.faded));
+    if (this.shows.ghosts) this.addGhosts(chosen);
+    return this.layers.slice(0, this.used);
+  }
+
+  /** Bodies that look the same in several runs: once, in their own colours where that is so in all, else in that of
+   * the first run with a line around in that of each other. */
+  addShared(leaders, poses, chosen, opacity) {
+    const layer = this.layer({ opacity, shadow: chosen === null });
+    const lines = this.layer({ opacity: 1, line: true });
+    leaders.forEach((row, number) => row.forEach((members, k) => {
+      if (members.length < 2 || members[0] !== number || members.includes(chosen)) return;
+      const run = this.runs[number];
+      const all = members.length === this.runs.length;
+      this.addBody(layer, number, run.shown[k], poses[number][k], all ? null : run.colour);
+      if (!all && opacity >= 1)
+        members.slice(1).forEach((other, width) => {
+          const body = run.shown[k];
+          const wider = body.radius * (1 + ((width + 1) * LINE_WIDTH) / Math.max(body.radius, 0.05));
+          this.addBody(lines, number, { ...body, radius: wider, colour: [...this.runs[other].colour, 0] }, poses[number][k], null);
+        });
+    }));
+  }
+
+  /** For each run and shown body, the runs in which it looks the same, that of the lowest number first. */
+  samePlaces(poses) {
+    const { same } = this.data.look;
+    const near = (a, b, radius) => length(sub(a.place, b.place)) < same &&
+      Math.min(length4(a.orientation, b.orientation, 1), length4(a.orientation, b.orientation, -1)) * radius < same;
+    const found = this.runs.map((run) => run.shown.map(() => null));
+    this.runs.forEach((run, number) => run.shown.forEach((body, k) => {
+      if (found[number][k]) return;
+      const members = [number];
+      found[number][k] = members;
+      for (let other = number + 1; other < this.runs.length; other++) {
+        const mate = this.runs[other].shown[k];
+        if (!mate || found[other][k] || mate.mesh !== body.mesh || mate.radius !== body.radius) continue;
+        if (this.runs[other].shown.length !== run.shown.length || !near(poses[number][k], poses[other][k], body.radius)) continue;
+        members.push(other);
+        found[other][k] = members;
+      }
+    }));
+    return found;
+  }
+
+  addGhosts(chosen) {
+    const { look, start, end } = this.data;
+    const shown = this.runs.map((_, number) => number).filter((number) => chosen === null || number === chosen);
+    const step = (end - start) / look.ghostTimes;
+    const latest = Math.ceil((this.time - start) / step - 1e-9) - 1;
+    for (let age = 0; age < look.ghosts && latest - age >= 0; age++) {
+      const layer = this.layer({ opacity: (0.36 * (1 - age / look.ghosts)) / Math.sqrt(shown.length) });
+      for (const number of shown) {
+        const run = this.runs[number];
+        const poses = run.shown.map((body) => run.pose(body, start + (latest - age) * step));
+        this.addMoving(layer, number, poses, this.runs.length > 1 ? run.colour : look.ghost);
+      }
+    }
+  }
+
+  /** An empty layer, of those that were made once. */
+  layer(words) {
+    if (this.used === this.layers.length) this.layers.push({ bodies: new Heap(this.renderer.gl, []) });
+    const { bodies } = this.layers[this.used];
+    bodies.meshes = this.renderer.heap.meshes;
+    bodies.numbers = bodies.meshes.map(() => []);
+    this.layers[this.used] = { shadow: false, counted: false, line: false, ...words, bodies };
+    return this.layers[this.used++];
+  }
+
+  addMoving(layer, number, poses, tint, chosen = () => true) {
+    const run = this.runs[number];
+    run.shown.forEach((body, k) => {
+      if (!run.bodies[body.body].fixed && chosen(k)) this.addBody(layer, number, body, poses[k], tint);
+    });
+  }
+
+  /** Add a body in its own colour, or mostly in a tint. */
+  addBody(layer, number, body, { place, orientation }, tint) {
+    const rows = rotation(orientation);
+    const share = tint ? this.data.look.tinted : 0;
+    const own = body.colour.slice(0, 3);
+    const colour = tint ? add(times(1 - share, own), times(share, tint)) : own;
+    const picked = body.body === this.picked && number === this.run;
+    layer.bodies.add(body.mesh, [...times(body.radius, rows[0]), place[0], ...times(body.radius, rows[1]), place[1],
+      ...times(body.radius, rows[2]), place[2], ...colour, picked ? 0.6 : body.colour[3]]);
   }
 
   // What moves time
 
   advance(seconds) {
+    const before = this.time;
     this.leaveEvent();
-    this.time = Math.min(this.time + seconds, this.data.end);
-    if (this.time >= this.data.end) this.playing = false;
     this.changed = true;
+    const later = Math.min(before + seconds, this.data.end);
+    const next = this.playsImpacts && this.current.impacts[countUpTo(this.current.impactTimes, before)];
+    if (next && next.time <= later) {
+      this.standAt(next);
+      this.replayImpact();
+      this.playing = true;
+      return;
+    }
+    this.time = later;
+    if (this.time >= this.data.end) this.playing = false;
   }
 
   toggle() {
+    this.invites = false;
     if (!this.playing && this.time >= this.data.end) this.time = this.data.start;
     this.playing = !this.playing;
     this.leaveEvent();
@@ -931,7 +998,7 @@ class Player {
   }
 
   seek(time) {
-    this.playing = false;
+    this.playing = this.invites = false;
     this.leaveEvent();
     this.time = clamp(time, this.data.start, this.data.end);
     this.changed = true;
@@ -966,7 +1033,7 @@ class Player {
     const free = 2 * (this.panels.freeWidth() / this.canvas.clientWidth) - 1;
     const [x, y] = [dot(from, right) / half / this.aspect, dot(from, above) / half];
     if (half > 0 && Math.abs(y) < 0.7 && x > -0.9 && x < free - 0.1) return;
-    this.framed = false;
+    this.framed = this.follows = false;
     this.camera.target = middle;
     this.camera.pan(((1 - free) / 4) * this.aspect, 0);
     this.changed = true;
@@ -1023,18 +1090,90 @@ class Player {
   toggleHelp() { this.panels.help.hidden = !this.panels.help.hidden; }
   show(what) { this.shows[what] = !this.shows[what]; this.changed = true; }
 
-  /** See the whole motion, above the bar, until the camera is moved: also in a window of another size. */
-  frameAll() {
-    this.follows = false;
-    this.framed = true;
-    this.camera.frameAll(this.aspect);
-    this.camera.pan(0, -0.04);
+  toggleDensity() {
+    if (this.runs.length < 2) this.say("One run is open: a density needs several outcomes.");
+    else if (!this.renderer.countsBodies) this.say("This browser cannot add up numbers in pictures, as a density needs.");
+    else this.show("density");
+  }
+
+  togglePlayImpacts() {
+    this.playsImpacts = !this.playsImpacts;
+    this.say(this.playsImpacts ? "Playing stops the clock at every impact while its impulses grow."
+      : "Impacts take no time: their impulses grow at once.");
+  }
+
+  /** Plots beside the view, then large, then none. */
+  nextPlots() {
+    if (!this.current.charts.length) return this.say("This run has no ledger, so there are no plots of it.");
+    this.plots = PLOTS[(PLOTS.indexOf(this.plots) + 1) % PLOTS.length];
     this.changed = true;
+    return undefined;
+  }
+
+  say(words) {
+    const message = document.getElementById("message");
+    message.textContent = words;
+    message.hidden = false;
+    clearTimeout(this.saying);
+    this.saying = setTimeout(() => { message.hidden = true; }, 5000);
+  }
+
+  /** See the whole motion until the camera is moved: also in a window of another size. */
+  frameAll() {
+    this.follows = this.byTime = false;
+    this.framed = true;
+    this.changed = true;
+  }
+
+  /** See what still moves from now on, or the whole motion where that is seen already. */
+  switchFrame() {
+    const byTime = !(this.byTime && this.framed);
+    this.frameAll();
+    this.byTime = byTime;
+    this.say(`In the picture: ${byTime ? "what moves from here on" : "the whole motion"}.`);
+  }
+
+  keepFrame() {
+    const { lower, upper, start, end } = this.data;
+    if (!this.byTime) {
+      this.camera.frame(lower, upper, this.aspect);
+      return;
+    }
+    const count = this.frames.length / 6;
+    const at = clamp(((this.time - start) / (end - start || 1)) * (count - 1), 0, count - 1);
+    const [one, share] = [Math.floor(at), at - Math.floor(at)];
+    const two = Math.min(one + 1, count - 1);
+    const box = [0, 1, 2, 3, 4, 5].map((k) => (1 - share) * this.frames[6 * one + k] + share * this.frames[6 * two + k]);
+    this.camera.frame(box.slice(0, 3), box.slice(3), this.aspect);
+  }
+
+  /** Go near to the contacts of this instant, or to the body that was clicked. */
+  lookAtImpact() {
+    const event = this.event || this.recent(this.current).at(-1);
+    const body = this.current.shown.find((one) => one.body === this.picked);
+    let points = [];
+    if (event && event.contacts) points = Array.from({ length: event.contacts }, (_, k) => this.current.frame(event, k).point);
+    else if (body) points = [this.current.pose(body, this.time).place];
+    if (!points.length) return this.say("There is no impact at this instant: ] goes to the next one.");
+    this.follows = this.framed = false;
+    const bound = (choose) => [0, 1, 2].map((k) => choose(...points.map((point) => point[k])));
+    const room = [0.25, 0.25, 0.25];
+    this.camera.frame(sub(bound(Math.min), room), add(bound(Math.max), room), this.aspect);
+    this.changed = true;
+    return undefined;
   }
 
   applyTheme() {
     document.documentElement.classList.toggle("dark", this.night);
     this.changed = true;
+  }
+
+  /** Pick the next run, after the last one all of them. */
+  chooseNext(step) {
+    const places = this.runs.length + 1;
+    const now = this.overlaid ? -1 : this.run;
+    const next = ((now + 1 + step + places) % places) - 1;
+    this.chooseRun(next < 0 ? null : next);
   }
 
   /** Pick a run by its number from 0, or lay all over each other. */
@@ -1052,8 +1191,10 @@ class Player {
   }
 
   toggleFollow() {
-    this.follows = !this.follows && this.picked >= 0;
+    if (this.picked < 0) return this.say("No body is picked: click one to follow it.");
+    this.follows = !this.follows;
     this.changed = true;
+    return undefined;
   }
 
   followPicked() {
@@ -1065,7 +1206,7 @@ class Player {
   /** Instances of arrows, contact points and friction cones. */
   marks() {
     const marks = { arrows: [], dots: [], cones: [] };
-    if (this.shows.contacts || this.shows.cones) {
+    if (this.shows.contacts || this.shows.impulses || this.shows.cones) {
       const shown = this.overlaid ? this.runs : [this.current];
       for (const run of shown) {
         if (run === this.current && this.event) this.markEvent(marks, run, this.event, this.stage);
@@ -1093,12 +1234,13 @@ class Player {
         marks.dots.push(...instance([[radius, 0, 0], [0, radius, 0], [0, 0, radius]], point, mode, 0));
       const impulse = run.impulse(event, contact, stage);
       const strength = length(impulse) / (run.strongest || 1);
-      if (this.shows.contacts && strength > 1e-6)
-        marks.arrows.push(...along(point, times(0.35 * size * Math.max(Math.sqrt(strength), 0.08), unit(inWorld(impulse))), ARROW_COLOUR));
+      if (this.shows.impulses && strength > 1e-6)
+        marks.arrows.push(...along(point, times(0.35 * size * Math.max(Math.sqrt(strength), 0.08), unit(inWorld(impulse))),
+          this.data.look.impulse));
       if (this.shows.contacts && event === this.event && event.stages) {
         const velocity = run.contactVelocity(event, contact, stage);
         const speed = length(velocity) / event.velocityScale;
-        if (speed > 1e-4) marks.arrows.push(...along(point, times(0.28 * size * speed, unit(inWorld(velocity))), VELOCITY_COLOUR, 0.8));
+        if (speed > 1e-4) marks.arrows.push(...along(point, times(0.28 * size * speed, unit(inWorld(velocity))), this.data.look.velocity, 0.8));
       }
       if (this.shows.cones && friction > 0) {
         const height = 0.22 * size;
@@ -1113,7 +1255,7 @@ class Player {
     for (const body of run.shown) {
       const velocity = run.speedOf(body, this.time);
       const size = (0.5 * length(velocity)) / fastest;
-      if (size > 1e-3) arrows.push(...along(run.pose(body, this.time).place, times(size, unit(velocity)), VELOCITY_COLOUR, 0.7));
+      if (size > 1e-3) arrows.push(...along(run.pose(body, this.time).place, times(size, unit(velocity)), this.data.look.velocity, 0.7));
     }
   }
 }
@@ -1130,12 +1272,35 @@ function signed(value, scale) {
   return number(value);
 }
 
+const kindColour = (data, kind) => css(data.look.kinds[kind] || [0.53, 0.53, 0.53]);
+
+/** About `count` round values from `low` to `high`. */
+function ticks(low, high, count) {
+  if (!(high > low)) return [low];
+  const rough = (high - low) / count;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const apart = (factor) => Math.abs(Math.log((factor * power) / rough));
+  const step = power * [1, 2, 2.5, 5, 10].reduce((best, factor) => (apart(factor) < apart(best) ? factor : best));
+  const found = [];
+  for (let k = Math.ceil(low / step - 1e-9); k <= Math.floor(high / step + 1e-9); k++) found.push(k * step);
+  return found;
+}
+
+/** The value of a line at a time, of separate points the latest; null before the first. */
+function valueAt(line, time) {
+  const index = countUpTo(line.x, time) - 1;
+  if (index < 0) return null;
+  if (!line.joined || index + 1 >= line.x.length) return line.y[index];
+  const share = (time - line.x[index]) / (line.x[index + 1] - line.x[index] || 1);
+  return (1 - share) * line.y[index] + share * line.y[index + 1];
+}
+
 class Panels {
   constructor(player) {
     this.player = player;
-    for (const name of ["event", "runs", "body", "impact", "help", "timeline", "time", "speed", "legend", "play"])
+    for (const name of ["event", "runs", "body", "impact", "help", "timeline", "time", "speed", "legend", "play", "plots", "invitation", "density"])
       this[name] = document.getElementById(name);
-    for (const [keys, meaning] of HELP) {
+    for (const [keys, meaning] of player.data.help) {
       const entry = document.createElement("div");
       entry.append(cell(keys, "kbd"), cell(meaning, "span"));
       this.help.append(entry);
@@ -1174,6 +1339,9 @@ class Panels {
     [...this.runs.children].forEach((button, k) =>
       button.classList.toggle("picked", k === runs.length ? overlaid : !overlaid && k === run));
     this.event.textContent = this.eventText();
+    this.invitation.hidden = !player.invites;
+    this.updateDensity();
+    this.drawPlots();
     this.play.classList.toggle("playing", player.playing);
     this.speed.textContent = `${player.speed}×`;
     this.time.textContent = `t = ${player.time.toFixed(player.decimals)} s`;
@@ -1183,15 +1351,128 @@ class Panels {
     this.drawTimeline();
   }
 
+  /** As the window says it: which impact of how many, what else happens, and under which law. */
   eventText() {
-    const run = this.player.current;
-    const reached = countUpTo(run.eventTimes, this.player.time);
-    const event = this.player.event || run.events[reached - 1];
-    const who = run.law && this.player.runs.length === 1 ? `${run.label} · ` : "";
-    if (!run.events.length) return `${who}no events`;
-    if (!event) return `${who}before the first of ${plural(run.events.length, "event")}`;
-    const contacts = event.contacts ? `, ${plural(event.contacts, "contact")}` : "";
-    return `${who}event ${event.index + 1} of ${run.events.length}: ${event.kind.replace("_", "-")}${contacts}`;
+    const { player } = this;
+    const run = player.current;
+    const total = run.impacts.length;
+    const reached = player.event && player.event.kind === "impact" ? run.impacts.indexOf(player.event) + 1
+      : countUpTo(run.impactTimes, player.time);
+    const words = [reached ? `impact ${reached}/${total}` : plural(total, "impact")];
+    const event = player.event || run.events[countUpTo(run.eventTimes, player.time) - 1];
+    if (event && event.time === player.time) {
+      if (event.kind !== "impact") words.push(event.kind.replace("_", "-"));
+      else if (event.contacts) words.push(plural(event.contacts, "contact"));
+    }
+    if (run.law) words.push(run.law);
+    return `${player.runs.length > 1 ? `${run.label}: ` : ""}${words.join(" · ")}`;
+  }
+
+  /** The key of the density. */
+  updateDensity() {
+    const { player } = this;
+    this.density.hidden = !(player.shows.density && player.runs.length > 1);
+    if (this.density.hidden || this.density.childElementCount) return;
+    const scale = document.createElement("div");
+    scale.style.background = `linear-gradient(to right, ${player.data.look.density.map(css).join(", ")})`;
+    const ends = document.createElement("p");
+    ends.append(cell("1", "span"), cell(String(player.runs.length), "span"));
+    this.density.append(cell(`of ${player.runs.length} outcomes, how many are here`, "p"), scale, ends);
+  }
+
+  /** Charts of the current run, with a cursor at this instant. */
+  drawPlots() {
+    const { player, plots } = this;
+    const { charts } = player.current;
+    plots.hidden = player.plots === "none" || !charts.length;
+    plots.classList.toggle("large", player.plots === "large");
+    if (plots.hidden) return;
+    const above = document.getElementById("left");
+    const free = Math.min(above.offsetTop + above.offsetHeight + 8, 0.45 * player.canvas.clientHeight);
+    plots.style.top = `${player.plots === "large" ? 52 : free}px`;
+    const canvas = plots.querySelector("canvas");
+    const ratio = devicePixelRatio || 1;
+    const [width, height] = [canvas.clientWidth, canvas.clientHeight];
+    Object.assign(canvas, { width: Math.round(width * ratio), height: Math.round(height * ratio) });
+    plots.querySelector("button").textContent = player.plots === "large" ? "E: none" : "E: larger";
+    const pen = canvas.getContext("2d");
+    pen.scale(ratio, ratio);
+    const columns = width > 1.4 * height && charts.length > 2 ? 2 : 1;
+    const rows = Math.ceil(charts.length / columns);
+    this.frames = charts.map((chart, k) => ({ chart, left: 58 + ((k % columns) * width) / columns,
+      top: 38 + (Math.floor(k / columns) * (height - 26)) / rows, width: width / columns - 72, height: (height - 26) / rows - 48,
+      isLowest: k + columns >= charts.length }));
+    for (const frame of this.frames) if (frame.height > 12) this.drawChart(pen, frame);
+  }
+
+  drawChart(pen, { chart, left, top, width, height, isLowest }) {
+    const { player } = this;
+    const style = getComputedStyle(document.documentElement);
+    const [ink, soft] = ["--ink", "--soft"].map((name) => style.getPropertyValue(name));
+    const { start, end } = player.data;
+    const across = (time) => left + ((time - start) / (end - start || 1)) * width;
+    const up = (value) => top + height - ((value - chart.low) / (chart.high - chart.low)) * height;
+    pen.font = "12px sans-serif";
+    pen.fillStyle = ink;
+    pen.textAlign = "left";
+    pen.fillText(`${chart.title} [${chart.unit}]`, left, top - 22);
+    pen.lineWidth = 1;
+    for (const value of ticks(chart.low, chart.high, 3)) {
+      pen.strokeStyle = style.getPropertyValue("--edge");
+      pen.beginPath();
+      pen.moveTo(left, up(value));
+      pen.lineTo(left + width, up(value));
+      pen.stroke();
+      pen.fillStyle = soft;
+      pen.textAlign = "right";
+      pen.fillText(number(value), left - 6, up(value) + 4);
+    }
+    pen.textAlign = "center";
+    if (isLowest) {
+      for (const value of ticks(start, end, 4)) pen.fillText(number(value), across(value), top + height + 15);
+      pen.fillText("t [s]", left + width / 2, top + height + 30);
+    }
+    const colours = [ink, ...player.data.look.lines.slice(1).map(css)];
+    const slot = width / Math.max(chart.lines.length, 2);
+    chart.lines.forEach((line, k) => {
+      pen.strokeStyle = pen.fillStyle = colours[k % colours.length];
+      this.drawLine(pen, line, across, up);
+      const now = valueAt(line, player.time);
+      pen.textAlign = "left";
+      pen.fillText(now === null ? line.name : `${line.name} ${number(now)}`, left + k * slot, top - 7);
+    });
+    pen.strokeStyle = style.getPropertyValue("--accent");
+    pen.lineWidth = 1.5;
+    pen.beginPath();
+    pen.moveTo(across(player.time), top);
+    pen.lineTo(across(player.time), top + height);
+    pen.stroke();
+  }
+
+  drawLine(pen, line, across, up) {
+    if (line.joined) {
+      pen.lineWidth = 1.5;
+      pen.beginPath();
+      for (let k = 0; k < line.x.length; k++) pen[k ? "lineTo" : "moveTo"](across(line.x[k]), up(line.y[k]));
+      pen.stroke();
+      return;
+    }
+    for (let k = 0; k < line.x.length; k++) {
+      const [x, y] = [across(line.x[k]), up(line.y[k])];
+      pen.globalAlpha = 0.3;
+      pen.fillRect(x - 0.5, Math.min(y, up(0)), 1, Math.abs(y - up(0)));
+      pen.globalAlpha = 1;
+      pen.beginPath();
+      pen.arc(x, y, 2.2, 0, 2 * Math.PI);
+      pen.fill();
+    }
+  }
+
+  /** The time at a place of the plots, or null beside them. */
+  timeOfPlots(x, y) {
+    const { start, end } = this.player.data;
+    const frame = (this.frames || []).find((one) => x >= one.left && x <= one.left + one.width && y >= one.top && y <= one.top + one.height);
+    return frame ? start + ((x - frame.left) / frame.width) * (end - start) : null;
   }
 
   updateLegend() {
@@ -1201,9 +1482,9 @@ class Panels {
     this.legend.replaceChildren(...run.kinds.map((kind) => {
       const entry = document.createElement("span");
       const mark = document.createElement("i");
-      mark.style.background = KIND_COLOURS[kind] || "#888";
+      mark.style.background = kindColour(this.player.data, kind);
       mark.style.height = "10px";
-      entry.append(mark, `${run.events.filter((event) => event.kind === kind).length} ${kind.replace("_", "-")}`);
+      entry.append(mark, plural(run.events.filter((event) => event.kind === kind).length, kind.replace("_", "-")));
       return entry;
     }));
   }
@@ -1223,7 +1504,7 @@ class Panels {
     };
     const last = run.impacts.slice(0, countUpTo(run.impactTimes, player.time)).findLast(touches);
     if (last) lines.push(`last impact at ${last.time.toFixed(player.decimals)} s`);
-    lines.push(player.follows ? "followed (G)" : "G follows it");
+    lines.push(player.follows ? "followed (F)" : "F follows it");
     this.body.replaceChildren(cell(name, "b"), lines.join(" · "));
   }
 
@@ -1275,7 +1556,7 @@ class Panels {
     bar(place(player.data.start), place(player.data.end), "--track");
     bar(place(player.data.start), place(player.time), "--accent");
     for (const [x, kind] of this.marksOnTimeline()) {
-      pen.fillStyle = KIND_COLOURS[kind] || "#888";
+      pen.fillStyle = kindColour(player.data, kind);
       const tall = kind === "impact" ? 13 : 8;
       pen.fillRect(x - 1, height / 2 + 2 - tall, 2, tall);
     }
@@ -1323,26 +1604,34 @@ function listen(player) {
   const frames = (happening) => (happening.shiftKey ? 10 : 1);
   const actions = {
     " ": () => player.toggle(), ArrowLeft: (e) => player.stepFrames(-frames(e)), ArrowRight: (e) => player.stepFrames(frames(e)),
-    "[": () => player.previousImpact(), "]": () => player.nextImpact(),
-    ";": () => player.previousEvent(), "'": () => player.nextEvent(),
+    "[": (e) => (e.shiftKey ? player.previousEvent() : player.previousImpact()),
+    "]": (e) => (e.shiftKey ? player.nextEvent() : player.nextImpact()),
+    "{": () => player.previousEvent(), "}": () => player.nextEvent(),
     ArrowUp: () => player.stageBack(), ArrowDown: () => player.stageOn(), Enter: () => player.replayImpact(),
-    ",": () => player.slower(), ".": () => player.faster(),
+    n: () => player.togglePlayImpacts(), ",": () => player.slower(), ".": () => player.faster(),
     Home: () => player.seek(player.data.start), End: () => player.seek(player.data.end),
-    f: () => player.frameAll(), g: () => player.toggleFollow(), c: () => player.show("contacts"), k: () => player.show("cones"),
-    v: () => player.show("velocities"), b: () => player.toggleTheme(), h: () => player.toggleHelp(),
-    Escape: () => { panels.help.hidden = true; }, 0: () => player.chooseRun(null),
+    0: () => player.chooseRun(null), Tab: (e) => player.chooseNext(e.shiftKey ? -1 : 1), m: () => player.toggleDensity(),
+    c: () => player.show("contacts"), i: () => player.show("impulses"), k: () => player.show("cones"),
+    v: () => player.show("velocities"), g: () => player.show("ghosts"), x: () => player.show("seeThrough"),
+    e: () => player.nextPlots(), b: () => player.toggleTheme(),
+    f: () => player.toggleFollow(), z: () => player.lookAtImpact(), a: () => player.switchFrame(),
+    h: () => player.toggleHelp(), Escape: () => { panels.help.hidden = true; },
   };
   for (let k = 1; k <= 9; k++) actions[k] = () => k <= player.runs.length && player.chooseRun(k - 1);
   addEventListener("keydown", (happening) => {
     if (happening.ctrlKey || happening.metaKey || happening.altKey) return;
     const action = actions[happening.key.length === 1 ? happening.key.toLowerCase() : happening.key];
-    if (!action) return;
+    if (!action || (happening.key === "Tab" && player.runs.length < 2)) return; // where it is of use to nothing else
     action(happening);
     happening.preventDefault();
   });
   new ResizeObserver(() => player.resize()).observe(canvas);
   listenToPointers(player, canvas, camera);
   listenToTimeline(player, panels);
+  panels.plots.querySelector("canvas").addEventListener("pointerdown", (happening) => {
+    const time = panels.timeOfPlots(happening.offsetX, happening.offsetY);
+    if (time !== null) player.seek(time);
+  });
 }
 
 function listenToPointers(player, canvas, camera) {

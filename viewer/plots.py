@@ -19,6 +19,7 @@ Colour = tuple[int, int, int, int]
 _POINTS_A_PIXEL = 4  # of a line; beyond, only first, least, greatest and last of each pixel are kept
 _STEMS_A_PIXEL = 2  # of points that are drawn one by one
 _TICKS = 3
+_WIDE = 1.4  # times as wide as high is a rectangle with two charts beside each other
 _LINES_A_CHART = 3  # more names do not fit beside each other
 _LEAST_SHARE = 1e-3  # of the largest work; less would be a line along zero
 _ROUNDING = 1e-9  # of the largest value of a chart
@@ -52,7 +53,7 @@ class PlotColours:
 
     paper: Colour = (30, 33, 42, 232)
     ink: Colour = (240, 243, 248, 255)
-    faint: Colour = (108, 113, 132, 255)
+    faint: Colour = (164, 171, 186, 255)
     cursor: Colour = (96, 165, 250, 255)
     lines: tuple[Colour, ...] = ((240, 243, 248, 255), (255, 152, 72, 255), (100, 176, 255, 255))
 
@@ -120,7 +121,7 @@ class PlotPanel:
         self._coming: dict[Over, Iterator[list[Chart]]] = {}
         self._is_announced = False
         self._frames: list[Box] = []
-        self._across = Scale(0.0, 1.0, 0.0, 1.0)
+        self._across: dict[float, Scale] = {}  # by where frames begin
         self._drawn: dict[Any, np.ndarray] = {}
 
     def switch_axis(self) -> None:
@@ -200,19 +201,22 @@ class PlotPanel:
     def _lay_out(self, box: tuple[float, float, float, float], unit: float, shown: int) -> None:
         """Say where the charts lie; nowhere in a rectangle that is too small for them."""
         left, bottom, width, height = box
-        foot, head = 34 * unit, 42 * unit
-        frame_left, frame_width = left + 52 * unit, width - 64 * unit
-        rows = shown + self._still_to_come
+        foot, head, margin, gap = 38 * unit, 46 * unit, 58 * unit, 14 * unit
+        count = shown + self._still_to_come
+        columns = 2 if width > _WIDE * height and count > 2 else 1
+        rows = math.ceil(count / columns)
+        frame_width = width / columns - margin - gap
         each = (height - foot) / rows
-        self._frames = []
+        self._frames, self._across = [], {}
         if frame_width < 40 * unit or each < head + 24 * unit:
             return
-        if shown:
-            self._across = self._horizontal(frame_left, frame_width)
-        self._frames = [
-            Box(frame_left, bottom + foot + (rows - 1 - row) * each, frame_width, each - head)
-            for row in range(shown)
-        ]
+        for number in range(shown):
+            row, column = divmod(number, columns)
+            frame_left = left + column * width / columns + margin
+            frame_bottom = bottom + foot + (rows - 1 - row) * each
+            self._frames.append(Box(frame_left, frame_bottom, frame_width, each - head))
+            if frame_left not in self._across:
+                self._across[frame_left] = self._horizontal(frame_left, frame_width)
 
     def _draw_standing(
         self,
@@ -236,9 +240,10 @@ class PlotPanel:
 
     def time_at(self, x: float, y: float) -> float | None:
         """The time [s] at a point of the charts last drawn, or None beside them."""
-        if not any(frame.holds(x, y) for frame in self._frames):
+        frame = next((frame for frame in self._frames if frame.holds(x, y)), None)
+        if frame is None:
             return None
-        found = self._clock.time_of(self._across.value(x), self.over)
+        found = self._clock.time_of(self._across[frame.left].value(x), self.over)
         return min(max(found, float(self.trajectory.start_time)), float(self.trajectory.end_time))
 
     def _horizontal(self, left: float, width: float) -> Scale:
@@ -258,15 +263,16 @@ class PlotPanel:
                 f"{value:g}".replace("-", "−"),
                 frame.left - 6 * unit,
                 y,
-                size=8 * unit,
+                size=9 * unit,
                 anchor="right",
                 colour=colours.faint,
             )
         title = f"{chart.title} [{chart.unit}]"
-        y = frame.bottom + frame.height + 27 * unit
-        canvas.text(title, frame.left, y, size=9 * unit, anchor="left", colour=colours.ink)
+        y = frame.bottom + frame.height + 30 * unit
+        canvas.text(title, frame.left, y, size=10.5 * unit, anchor="left", colour=colours.ink)
         for number, line in enumerate(chart.lines.values()):
-            self._draw_line(canvas, line, up, unit, colours.lines[number % len(colours.lines)])
+            colour = colours.lines[number % len(colours.lines)]
+            self._draw_line(canvas, line, (self._across[frame.left], up), unit, colour)
 
     def _draw_now(
         self, canvas: Canvas, chart: Chart, frame: Box, place: float, unit: float, colours: PlotColours
@@ -280,49 +286,54 @@ class PlotPanel:
         starts, size = header_places(canvas, header, frame, unit)
         for number, (words, start) in enumerate(zip(header, starts, strict=True)):
             colour = colours.lines[number % len(colours.lines)]
-            canvas.text(words, start, top + 11 * unit, size=size, anchor="left", colour=colour)
-        x = self._across.pixel(place)
+            canvas.text(words, start, top + 12 * unit, size=size, anchor="left", colour=colour)
+        x = self._across[frame.left].pixel(place)
         canvas.line(x, frame.bottom, x, top, 1.5 * unit, colours.cursor)
 
-    def _draw_line(self, canvas: Canvas, line: Series, up: Scale, unit: float, colour: Colour) -> None:
-        points = self._pixels(line, up)
+    def _draw_line(
+        self, canvas: Canvas, line: Series, scales: tuple[Scale, Scale], unit: float, colour: Colour
+    ) -> None:
+        across, up = scales
+        points = self._pixels(line, across, up)
         if not line.joined:
-            self._draw_points(canvas, points, up.pixel(0.0), unit, colour)
+            if len(points) > _STEMS_A_PIXEL * across.length / unit:
+                self._draw_columns(canvas, points, unit, colour)
+            else:
+                self._draw_stems(canvas, points, up.pixel(0.0), unit, colour)
             return
         for (x, y), (x2, y2) in zip(points[:-1].tolist(), points[1:].tolist(), strict=True):
             canvas.line(x, y, x2, y2, 1.5 * unit, colour)
 
-    def _draw_points(
+    def _draw_columns(self, canvas: Canvas, points: np.ndarray, unit: float, colour: Colour) -> None:
+        """Very many points: from the lowest to the highest of each pixel's width."""
+        for x, low, high in columns_of(points, unit).tolist():
+            canvas.box(x - unit / 2, low - unit / 2, unit, high - low + unit, (*colour[:3], 150), 0.0)
+
+    def _draw_stems(
         self, canvas: Canvas, points: np.ndarray, zero: float, unit: float, colour: Colour
     ) -> None:
-        """Each point on a stem from zero; of very many, from the lowest to the highest of each pixel's width."""
-        if len(points) > _STEMS_A_PIXEL * self._across.length / unit:
-            for x, low, high in columns_of(points, unit).tolist():
-                canvas.box(x - unit / 2, low - unit / 2, unit, high - low + unit, (*colour[:3], 150), 0.0)
-            return
+        """Each point on a stem from zero."""
         for x, y in points.tolist():
             canvas.line(x, zero, x, y, 1.0 * unit, (*colour[:3], 70))
             canvas.disc(x, y, 2.2 * unit, colour)
 
-    def _pixels(self, line: Series, up: Scale) -> np.ndarray:
+    def _pixels(self, line: Series, across: Scale, up: Scale) -> np.ndarray:
         """The points of a line to draw, (k, 2) pixels, remembered for as long as nothing is moved."""
-        key = line, up, self._across
+        key = line, up, across
         if key not in self._drawn:
             if len(self._drawn) > 64:
                 self._drawn.clear()
-            points = np.column_stack([self._across.pixel(line.x), up.pixel(line.y)])
+            points = np.column_stack([across.pixel(line.x), up.pixel(line.y)])
             self._drawn[key] = thinned_line(points) if line.joined else thinned_points(points)
         return self._drawn[key]
 
     def _draw_axis(self, canvas: Canvas, bottom: float, unit: float, colours: PlotColours) -> None:
-        for value in ticks(self._across.low, self._across.high, 4):
-            x = self._across.pixel(value)
-            canvas.text(
-                f"{value:g}", x, bottom + 24 * unit, size=8 * unit, anchor="center", colour=colours.faint
-            )
-        middle = self._across.first + self._across.length / 2
-        name = AXIS_NAMES[self.over]
-        canvas.text(name, middle, bottom + 10 * unit, size=9 * unit, anchor="center", colour=colours.ink)
+        for across in self._across.values():
+            for value in ticks(across.low, across.high, 4):
+                x, y = across.pixel(value), bottom + 28 * unit
+                canvas.text(f"{value:g}", x, y, size=9 * unit, anchor="center", colour=colours.faint)
+            middle, name = across.first + across.length / 2, AXIS_NAMES[self.over]
+            canvas.text(name, middle, bottom + 11 * unit, size=10 * unit, anchor="center", colour=colours.ink)
 
 
 def header_places(canvas: Canvas, header: list[str], frame: Box, unit: float) -> tuple[list[float], float]:
@@ -331,7 +342,7 @@ def header_places(canvas: Canvas, header: list[str], frame: Box, unit: float) ->
     In even slots where that leaves a gap between them, else one after the other, and smaller where the frame has no
     room for all.
     """
-    size, gap = 8.5 * unit, 10 * unit
+    size, gap = 10 * unit, 12 * unit
     widths = [canvas.width(words, size) for words in header]
     slot = frame.width / max(len(header), 2)
     if all(width + gap <= slot for width in widths[:-1]) and sum(widths[-1:]) <= slot:

@@ -134,6 +134,7 @@ class Renderer:
     def _draw_picture(self, camera: OrbitCamera, picture: Picture, part: tuple[int, int, int, int]) -> None:
         view = _View(camera, picture.stage, part[2] / part[3], part[2:])
         shadow_map = self._draw_shadow_map(picture, view) if self._quality.shadow_size else None
+        view.shadow_strength = picture.shadow_strength if shadow_map else 0.0
         gl.glBindFramebuffer(gl.GL_FRAMEBUFFER, self._target.multisampled)
         gl.glViewport(*part)
         gl.glScissor(*part)
@@ -354,7 +355,7 @@ class Renderer:
         program.set("light_matrix", view.light_matrix)
         program.set("shadow_map", 0)
         program.set("shadow_texel", 2 * view.light_reach / (shadow_map.size if shadow_map else 1))
-        program.set("shadow_strength", 1.0 if shadow_map else 0.0)
+        program.set("shadow_strength", view.shadow_strength)
         for name in ("ambient_below", "ambient_above", "sun"):
             program.set(name, getattr(self.theme, name))
 
@@ -376,6 +377,7 @@ class _View:
 
     def __init__(self, camera: OrbitCamera, stage: Stage, aspect: float, pixels: tuple[int, int]) -> None:
         self.camera, self.stage, self.aspect, self.pixels = camera, stage, aspect, pixels
+        self.shadow_strength = 1.0
         self.forward = -camera.axes()[2]
         reach = camera.distance + stage.scale
         projection = camera.projection(aspect, 0.01 * camera.distance, 80 * reach)

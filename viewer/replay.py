@@ -24,6 +24,7 @@ MESSAGE_SECONDS = 6.0
 RELOAD_SECONDS = 1.0  # between looks at a recording that is still being written
 RELOAD_PAUSE = 10  # times as long as reading it took, where that is longer: the window stays usable
 FRAME_MARGIN = 1.25
+SETTLED_SHARE = 0.75  # of the extent of the whole motion, below which the last of it is framed by time
 BAR_SHARE = 0.1  # of the picture's height that the time bar covers
 QUALITIES = ("auto", "full", "draft")
 
@@ -40,7 +41,9 @@ class Shown:
     ghosts: bool = False
     see_through: bool = False
     plots: bool = False
+    large_plots: bool = False
     density: bool = False
+    forces: bool = False
 
 
 @dataclass
@@ -68,6 +71,8 @@ class Replay:
     walks : by number of a run, the steps inside its impacts of this instant; all runs go along together
     linger : for how long [s] contacts stay visible after their event while nothing plays
     changed : whether anything was done since the last picture; who draws resets it
+    frames_by_time : whether the camera keeps what still moves from this instant on in the picture
+    invites : whether it says how to play, as until anything is done
     """
 
     def __init__(self, runs: Sequence[Run], aspect: float = 16 / 9) -> None:
@@ -77,6 +82,7 @@ class Replay:
         self.message: Message | None = None
         self.side_by_side = False
         self.plays_impacts = False
+        self.invites = False
         self.linger = 0.0
         self._pool: dict[Any, Mesh] = {}
         self._until_reload = RELOAD_SECONDS
@@ -96,6 +102,7 @@ class Replay:
         self.timeline = Timeline(min(run.start for run in runs), max(run.end for run in runs))
         self._read_events()
         self.camera = runs[0].stage.camera(self.view_aspect())
+        self.frames_by_time = False
         self.changed = True
 
     # -- what it shows ---------------------------------------------------------------------------------------
@@ -163,6 +170,20 @@ class Replay:
         states = [run.state(self.timeline.time) for run in together]
         return bodies, np.array([np.asarray(state.velocity)[bodies] for state in states])
 
+    @property
+    def settles_small(self) -> bool:
+        """Whether what moves at the end would be small in a picture of the whole motion."""
+        stage = self.runs[0].stage
+        lower, upper = self._bounds_from(self.timeline.end)
+        return float(np.linalg.norm(upper - lower)) < SETTLED_SHARE * float(
+            np.linalg.norm(stage.upper - stage.lower)
+        )
+
+    def _bounds_from(self, time: float) -> tuple[np.ndarray, np.ndarray]:
+        """The box (lower, upper) [m] in which all runs stay from a time [s] on."""
+        boxes = [run.stage.bounds_from(time) for run in self.runs]
+        return np.min([lower for lower, _ in boxes], axis=0), np.max([upper for _, upper in boxes], axis=0)
+
     def view_aspect(self) -> float:
         """Width over height of what each camera sees."""
         return self.aspect / len(self.runs) if self.side_by_side else self.aspect
@@ -185,6 +206,7 @@ class Replay:
 
     def toggle_play(self) -> None:
         """Play or pause."""
+        self.invites = False
         self.timeline.toggle()
         if self.timeline.playing and not self.plays_impacts:
             self.walks = {}
@@ -202,7 +224,7 @@ class Replay:
 
     def arrive(self) -> None:
         """Stand after the impacts of this instant, if there are any, ready to step inside them."""
-        self.changed = True
+        self.changed, self.invites = True, False
         before, self.walks = self.walks, {}
         for number, run in enumerate(self.runs):
             impacts = run.impacts_at(self.timeline.time)
@@ -283,11 +305,16 @@ class Replay:
         self.changed = True
 
     def toggle_follow(self) -> None:
-        """Follow the picked body with the camera, or stop; without one show the whole motion."""
+        """Follow the picked body with the camera, or stop."""
         if self.picked is None:
-            self.frame_all()
+            self.say("No body is picked: click one to follow it.")
         else:
-            self.follows = not self.follows
+            self.follows, self.frames_by_time = not self.follows, False
+
+    def next_plots(self) -> None:
+        """Plots beside the view, then over most of it, then none."""
+        shown = self.shown
+        shown.plots, shown.large_plots = not shown.large_plots, shown.plots and not shown.large_plots
 
     def toggle_density(self) -> None:
         """Draw how many of the overlaid runs are at each place, or each run by itself."""
@@ -303,17 +330,32 @@ class Replay:
             self.say("One run is open: hold shift and drop another recording on the window to compare.")
             return
         self.side_by_side = not self.side_by_side
-        self.frame_all()
+        self.frame()
 
     # -- camera ----------------------------------------------------------------------------------------------
 
     def frame_all(self) -> None:
         """Move the camera so that the whole motion is in the picture."""
-        self.follows = False
+        self.follows = self.frames_by_time = False
         stage = self.runs[0].stage
-        self.camera.frame_all(stage.lower, stage.upper, self.view_aspect(), FRAME_MARGIN)
-        self.camera.pan(0.0, -BAR_SHARE / 2)
+        self._frame(stage.lower, stage.upper)
         self.changed = True
+
+    def frame(self) -> None:
+        """Let the camera see the whole motion or, where the bodies would become small in that, what still moves."""
+        self.frame_all()
+        self.frames_by_time = self.settles_small
+
+    def switch_frame(self) -> None:
+        """See what still moves from this instant on, or the whole motion where that is seen already."""
+        by_time = not self.frames_by_time
+        self.frame_all()
+        self.frames_by_time = by_time
+        self.say("In the picture: " + ("what moves from here on." if by_time else "the whole motion."))
+
+    def _frame(self, lower: np.ndarray, upper: np.ndarray) -> None:
+        self.camera.frame_all(lower, upper, self.view_aspect(), FRAME_MARGIN)
+        self.camera.pan(0.0, -BAR_SHARE / 2)
 
     def look_at_impact(self) -> None:
         """Move the camera to the contacts of this instant, or to the picked body."""
@@ -326,7 +368,7 @@ class Replay:
         else:
             self.say("There is no impact at this instant: ] goes to the next one.")
             return
-        self.follows = False
+        self.follows = self.frames_by_time = False
         reach = 0.7 * self.main_run.stage.arrow_length * self.main_run.stage.scale
         self.camera.frame_all(around.min(axis=0) - reach, around.max(axis=0) + reach, self.view_aspect())
 
@@ -346,7 +388,9 @@ class Replay:
             self.camera = self.runs[0].stage.camera(self.view_aspect())
 
     def follow(self) -> None:
-        """Let the camera look at the body it follows."""
+        """Let the camera look at the body it follows, or at what still moves."""
+        if self.frames_by_time:
+            self._frame(*self._bounds_from(self.timeline.time))
         if self.follows and self.picked is not None:
             run = self.runs[self.picked_run]
             self.camera.target = np.array(run.state(self.timeline.time).position[self.picked], dtype=float)
@@ -357,14 +401,15 @@ class Replay:
         self.changed = True
 
     def pan(self, right: float, above: float) -> None:
-        """Move the camera by shares of the picture's height; it follows no body any more."""
-        self.follows = False
+        """Move the camera by shares of the picture's height; it follows nothing any more."""
+        self.follows = self.frames_by_time = False
         self.camera.pan(right, above)
         self.changed = True
 
     def zoom(self, factor: float, spot: tuple[float, float]) -> None:
         """Come nearer or go away, keeping what is at a spot in [-1, 1] there; at a followed body about it."""
         _, spot = self._column_of(spot)
+        self.frames_by_time = False
         self.camera.zoom(factor, (0.0, 0.0) if self.follows else spot, self.view_aspect())
         self.changed = True
 
@@ -380,6 +425,7 @@ class Replay:
                 self.say(" ".join(str(error).split()))
                 return
         self._open([*self.runs, *opened] if add else opened)
+        self.frame()
         self.say(f"Opened {', '.join(run.name for run in opened)}.")
 
     def say(self, text: str) -> None:

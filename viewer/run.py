@@ -65,6 +65,7 @@ class Run:
         self.known_until = float(getattr(trajectory, "known_until", self.end))  # [s], at rest from the end on
         self._trails: tuple[np.ndarray, np.ndarray] | None = None
         self._sampled = lru_cache(maxsize=64)(trajectory.sample)
+        self._found_forces = lru_cache(maxsize=16)(self._find_forces)
         self._found_impacts = lru_cache(maxsize=16)(self._find_impacts)
 
     @property
@@ -87,6 +88,19 @@ class Run:
         """The state at a time [s], or at the nearest end of this run."""
         return self._sampled(min(max(time, self.start), self.end))
 
+    def forces(self, time: float) -> Any:
+        """Forces of lasting contact at a time [s], or at the nearest end of this run; None where it has none."""
+        if not hasattr(self.trajectory, "contact_forces"):
+            return None
+        return self._found_forces(min(max(time, self.start), self.end))
+
+    @property
+    def weight(self) -> float:
+        """Of all bodies that can move [N]."""
+        scene = self.trajectory.scene
+        mass = sum(float(body.mass) for body in scene.bodies if not body.fixed)
+        return mass * float(np.linalg.norm(scene.gravity))
+
     def events_at(self, time: float) -> list[Any]:
         """The events of exactly this time."""
         low, high = (int(np.searchsorted(self.event_times, time, side=side)) for side in ("left", "right"))
@@ -107,6 +121,10 @@ class Run:
         """The last `count` impacts of a body up to a time, latest first, not far back in long runs."""
         latest = self.latest_event(time)
         return [] if latest is None else self._found_impacts(body, latest, count)
+
+    def _find_forces(self, time: float) -> Any:
+        forces = self.trajectory.contact_forces(time)
+        return forces if len(forces) else None
 
     def _find_impacts(self, body: int, latest: int, count: int) -> list[Any]:
         found: list[Any] = []

@@ -1,4 +1,4 @@
-"""GLSL 3.30 sources. Positions are in stage coordinates, see `stage`."""
+"""GLSL 3.30 sources, of which the player has some too. Positions are in stage coordinates, see `stage`."""
 
 from .density import SCALE
 
@@ -16,7 +16,7 @@ uniform vec3 up;
 uniform mat4 light_matrix;
 uniform sampler2D shadow_map;
 uniform float shadow_texel;    // in stage units
-uniform float shadow_strength; // 0: without shadows
+uniform float shadow_strength; // 0: without shadows, 1: as dark as those of what is opaque
 uniform vec3 ambient_below;
 uniform vec3 ambient_above;
 uniform float sun;
@@ -44,7 +44,7 @@ float lit_share(vec3 place, vec3 normal) {
             vec2 offset = (vec2(column, row) - 1.0) * spacing;
             lit += across[column] * along[row] * unblocked(corner + offset, at.z);
         }
-    return lit;
+    return mix(1.0, lit, shadow_strength);
 }
 
 vec3 shaded(vec3 base, vec3 place, vec3 normal, float gloss) {
@@ -385,3 +385,14 @@ void main() {
     pixel = vec4(tint.rgb, tint.a * clamp(cover, 0.0, 1.0));
 }
 """
+
+
+def for_web() -> dict[str, str]:
+    """The sources that the player draws with, in GLSL ES 3.00, which WebGL 2 takes."""
+    head = "#version 300 es\nprecision highp float;\nprecision highp int;\nprecision highp sampler2D;"
+    sources = {
+        "body_vertex": BODY_VERTEX, "body": BODY_FRAGMENT, "shadow": SHADOW_FRAGMENT, "count": COUNT_FRAGMENT,
+        "floor_vertex": FLOOR_VERTEX, "floor": FLOOR_FRAGMENT, "sky_vertex": SKY_VERTEX, "sky": SKY_FRAGMENT,
+        "density_vertex": DENSITY_VERTEX, "density": DENSITY_FRAGMENT,
+    }  # fmt: skip
+    return {name: source.replace("#version 330 core", head) for name, source in sources.items()}

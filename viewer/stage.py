@@ -29,13 +29,13 @@ PALETTE = np.array(
     ]
 )
 FIXED_COLOUR = np.array((0.60, 0.60, 0.62))
-ARROW_COLOUR = np.array((0.95, 0.49, 0.12))
 ARROW_RADII = 5.0  # the longest arrow, in radii of a typical body
 SHORTEST_ARROW, LONGEST_ARROW = 0.08, 0.42  # stage units, bounds of the longest arrow
 MOTION_SAMPLES = 160  # times at which the extent of the motion is read, beside the events
 LEAST_MOTION_SAMPLES = 30  # however many bodies there are
 MOTION_STATES = 16_000  # of bodies, read for the extent: about a quarter of a second
 WEIGHED_EVENTS = 400  # of a long run, whose impulses scale the arrows: a tenth of a second
+LEAST_FRAME = 2.5  # radii of the largest moving body that half a frame is wide at least
 AZIMUTHS = tuple(math.radians(angle) for angle in (-65.0, -115.0, 65.0, 115.0))
 
 
@@ -77,7 +77,8 @@ class Stage:
         self.solids = solids
         self.moving = [index for index in solids if not bodies[index].fixed]
         self._start_position = np.asarray(start.position)
-        self.use_bounds(*_bounds(trajectory, self.moving or solids, self.radius))
+        self._boxes = _motion_boxes(trajectory, self.moving or solids, self.radius)
+        self.use_bounds(self._boxes[1].min(axis=0), self._boxes[2].max(axis=0))
 
     @cached_property
     def strongest(self) -> float:
@@ -96,6 +97,19 @@ class Stage:
         typical = float(np.median(radii)) / self.scale if len(radii) else 1.0
         self.arrow_length = min(max(ARROW_RADII * typical, SHORTEST_ARROW), LONGEST_ARROW)
         self.shadow_reach = self._shadow_reach()
+
+    def bounds_from(self, time: float) -> tuple[np.ndarray, np.ndarray]:
+        """The box (lower, upper) [m] of what moves from a time [s] on, and a little room about it."""
+        times, lower, upper, lower_from, upper_from = self._boxes
+        number = int(np.clip(np.searchsorted(times, time, side="right") - 1, 0, len(times) - 1))
+        later = min(number + 1, len(times) - 1)
+        span = times[later] - times[number]
+        share = min(max((time - times[number]) / span, 0.0), 1.0) if span > 0 else 0.0
+        least = np.minimum((1 - share) * lower[number] + share * lower[later], lower_from[later])
+        most = np.maximum((1 - share) * upper[number] + share * upper[later], upper_from[later])
+        reach = LEAST_FRAME * float(self.radius[self.moving or self.solids].max(initial=0.0)) or 1.0
+        room = np.maximum(reach - (most - least) / 2, 0.0)
+        return least - room, most + room
 
     def to_stage(self, points: Any) -> np.ndarray:
         """Turn points (..., 3) of the world [m] into stage coordinates."""
@@ -244,19 +258,22 @@ def _colour_of(body: Any, number: int, pattern: float) -> tuple[float, ...]:
     return (*plain, pattern)
 
 
-def _bounds(trajectory: Any, bodies: list[int], radius: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The box (lower, upper) that the given bodies stay in, from samples of the motion."""
-    if not bodies:
-        return np.full(3, -1.0), np.full(3, 1.0)
+def _motion_boxes(trajectory: Any, bodies: list[int], radius: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Times (k,) of samples of the motion, and the boxes, lower and upper (k, 3) each, of the given bodies then and
+    from then on."""
     start, end = float(trajectory.start_time), float(trajectory.end_time)
+    if not bodies:
+        lower, upper = np.full((1, 3), -1.0), np.full((1, 3), 1.0)
+        return np.array([start]), lower, upper, lower, upper
     count = min(MOTION_SAMPLES, max(LEAST_MOTION_SAMPLES, MOTION_STATES // (2 * len(radius))))
     corners = event_table(trajectory)[0]
     corners = corners[:: max(1, len(corners) // count)]
-    times = np.unique(np.concatenate([np.linspace(start, end, count), corners]))
-    positions = np.asarray(trajectory.sample(np.clip(times, start, end)).position)[:, bodies]
-    lower = (positions.min(axis=0) - radius[bodies, None]).min(axis=0)
-    upper = (positions.max(axis=0) + radius[bodies, None]).max(axis=0)
-    return lower, upper
+    times = np.unique(np.clip(np.concatenate([np.linspace(start, end, count), corners]), start, end))
+    positions = np.asarray(trajectory.sample(times).position)[:, bodies]
+    lower = (positions - radius[bodies, None]).min(axis=1)
+    upper = (positions + radius[bodies, None]).max(axis=1)
+    from_then_on = np.minimum.accumulate(lower[::-1])[::-1], np.maximum.accumulate(upper[::-1])[::-1]
+    return times, lower, upper, *from_then_on
 
 
 def _world_plane(shape: Any, position: Any, orientation: Any) -> Plane:

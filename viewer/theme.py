@@ -77,6 +77,12 @@ MODE_COLOURS: dict[str, Light] = {
 }
 """Of what a contact does."""
 
+IMPULSE_COLOUR: Light = (0.95, 0.49, 0.12)
+VELOCITY_COLOUR: Light = (0.12, 0.62, 0.60)
+FORCE_COLOUR: Light = (0.60, 0.30, 0.80)
+TORQUE_COLOUR: Light = (0.85, 0.30, 0.58)
+"""Of arrows."""
+
 RUN_COLOURS: tuple[Light, ...] = (
     (0.16, 0.50, 0.90),
     (0.93, 0.42, 0.18),
@@ -89,6 +95,13 @@ RUN_COLOURS: tuple[Light, ...] = (
     (0.56, 0.58, 0.20),
 )
 """Of overlaid runs, in order and again from the start."""
+
+
+GHOST_TINT: Light = (0.45, 0.66, 0.92)
+COMPARED_RUNS = 24  # of more overlaid runs all bodies are drawn, also where they look the same
+TINTED = 0.75  # share of a run's colour in that of its bodies
+FADED = 0.16  # opacity of runs behind the one that is followed
+SEE_THROUGH = 0.32  # opacity of bodies that are seen through
 
 
 def colour_of_kind(kind: str) -> Colour:
@@ -105,6 +118,11 @@ def light_of(text: str) -> Light:
     """The colour that is written "#rrggbb"."""
     red, green, blue = (int(text[k : k + 2], 16) / 255 for k in (1, 3, 5))
     return red, green, blue
+
+
+def to_light(colour: Colour) -> Light:
+    """A colour of the overlay as one of the scene."""
+    return colour[0] / 255, colour[1] / 255, colour[2] / 255
 
 
 def to_bytes(colour: Light, opacity: int = 255) -> Colour:

@@ -24,6 +24,7 @@ TICK = 1 / 60
 CLICK_PIXELS = 4  # a press that moves less is a click
 SLOW_PICTURE = 0.06  # s: while anything changes, slower pictures are drawn as drafts first
 SLOW_DRAFT = 0.08  # s: slower drafts are drawn coarser
+NAMED_RUNS = 3  # while the first picture is drawn
 QUIET_SECONDS = 0.25  # after which a draft is drawn again in full
 
 _KEY_NAMES = {
@@ -53,6 +54,7 @@ class ReplayWindow(FileDropWindow):
         self.frames_drawn = 0
         self.last_picture_seconds = 0.0
         self._load = load
+        self._say_that_it_draws()
         self._renderer = Renderer(replay.runs[0].stage, self.get_framebuffer_size())
         self._is_closed = False
         self._pressed_at: tuple[int, int] | None = None
@@ -65,8 +67,23 @@ class ReplayWindow(FileDropWindow):
         self._changed_at = -1.0
         self._last_tick = wall_clock.monotonic()
         replay.aspect = self._aspect()
-        replay.frame_all()
+        replay.frame()
         pyglet.clock.schedule_interval(self._tick, TICK)
+
+    def _say_that_it_draws(self) -> None:
+        """A first picture of words alone, since the first of the scene takes a while."""
+        self.switch_to()
+        self.dispatch_events()
+        size, theme = self.get_framebuffer_size(), self.replay.look.theme
+        gl.glClearColor(*theme.horizon, 1.0)
+        gl.glClear(gl.GL_COLOR_BUFFER_BIT)
+        overlay = Overlay(self, size, theme)
+        names = ", ".join(run.name for run in self.replay.runs[:NAMED_RUNS])
+        words = f"Drawing {names}{' …' if len(self.replay.runs) > NAMED_RUNS else ''}"
+        unit = self._pixel_scale()
+        overlay.text(words, size[0] / 2, size[1] / 2, size=13 * unit, anchor="center")
+        overlay.draw()
+        self.flip()
 
     # -- drawing ---------------------------------------------------------------------------------------------
 
@@ -144,6 +161,8 @@ class ReplayWindow(FileDropWindow):
             self.replay.seek_fraction(found[1])
         elif found[0] == "time":
             self.replay.seek(found[1])
+        elif found[0] == "plots":
+            self.replay.next_plots()
         elif found[0] == "outcome":
             self.replay.choose(None if found[1] < 0 else int(found[1]))
         self.replay.changed = True
@@ -279,12 +298,12 @@ class ReplayWindow(FileDropWindow):
 def open_window(
     replay: Replay, size: tuple[int, int], title: str, load: Callable[[Path], Any] | None = None
 ) -> ReplayWindow:
-    """Open a window that starts to play; files dropped on it are read by `load`."""
+    """Open a window that stands at the start and says how to play; files dropped on it are read by `load`."""
     try:
         window = ReplayWindow(replay, size, title, load)
     except (pyglet.window.WindowException, pyglet.gl.ContextException) as error:
         raise remember_failure(error) from error
-    replay.timeline.toggle()
+    replay.invites = True
     return window
 
 

@@ -270,7 +270,7 @@ def test_members_part_where_no_contact_forces_exist():
 
     def lay_down(event, simulator):
         if event.note == "now":
-            state = simulator.state
+            state = simulator.state.copy()
             state.position[1] = (0.5 * math.cos(angle), 0.0, 0.5 * math.sin(angle))
             state.orientation[1] = (math.cos(-0.5 * angle), 0.0, math.sin(-0.5 * angle), 0.0)
             state.velocity[1] = (-1.0, 0.0, 0.0)

@@ -67,7 +67,7 @@ def test_a_run_at_rest_can_be_sampled_up_to_the_time_that_was_asked(tmp_path):
 
 def test_what_moves_again_is_no_longer_known_to_rest():
     simulator, run = dropped(5.0)
-    state = simulator.state
+    state = simulator.state.copy()
     state.velocity[1, 2] = 1.0
     simulator.state = state
     assert run.known_until == run.end_time < 1.0

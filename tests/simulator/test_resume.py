@@ -53,13 +53,13 @@ def test_states_that_were_set_and_zeros_of_functions_are_in_the_past():
 
     def kick(event, simulator):
         if event.note == "turns" and event.time > 0.8:
-            state = simulator.state
+            state = simulator.state.copy()
             state.angular_velocity[1:] = (1.0, 2.0, 3.0)
             simulator.state = state
 
     simulator.on_event(kick)
     simulator.run(0.3)
-    state = simulator.state
+    state = simulator.state.copy()
     state.velocity[2] = (0.2, 0.0, 1.0)
     simulator.state = state
     whole = simulator.run(2.0)

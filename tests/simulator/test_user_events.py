@@ -248,7 +248,7 @@ def test_a_callback_can_set_the_state():
 
     def paddle(event, simulator):
         if event.kind == "impact" and 1 in event.contacts.bodies:
-            state = simulator.state
+            state = simulator.state.copy()
             state.velocity[1] = (0, 0, 2.0)
             simulator.state = state
 
@@ -328,7 +328,7 @@ def test_bodies_that_rest_move_on_from_a_state_that_is_set():
     sim = two_balls(restitution=0.0)
     trajectory = sim.run(5.0)
     assert trajectory.status is carom.RunStatus.AT_REST
-    state = sim.state
+    state = sim.state.copy()
     state.velocity[2] = (0, 0, 1.0)
     sim.state = state
     again = sim.run(sim.time + 2 / G + 0.01)
@@ -339,7 +339,7 @@ def test_bodies_that_rest_move_on_from_a_state_that_is_set():
 
 def test_fixed_bodies_keep_theirs_and_quaternions_are_normalised():
     sim = two_balls()
-    state = sim.state
+    state = sim.state.copy()
     state.position[0] = (np.nan, 5, 5)
     state.orientation[0] = 0.0
     state.orientation[1] = np.array([1.0, 1.0, 0, 0]) * (1 + 1e-7) / math.sqrt(2)
@@ -348,8 +348,28 @@ def test_fixed_bodies_keep_theirs_and_quaternions_are_normalised():
     assert np.linalg.norm(sim.state.orientation[1]) == pytest.approx(1.0, abs=1e-15)
 
 
+@pytest.mark.parametrize("field", ["position", "orientation", "velocity", "angular_velocity"])
+def test_writing_into_what_is_handed_out_is_refused_since_it_would_change_nothing(field):
+    sim = two_balls()
+    run = sim.run(0.1)
+    for state in (
+        sim.state,
+        run.sample(0.05),
+        run.sample([0.0, 0.05]),
+        sim.state["left"],
+        run["left"].sample(0.05),
+    ):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(state, field)[...] = 0.0
+    copied = sim.state.copy()
+    getattr(copied, field)[1] += 0.25
+    assert (getattr(copied, field)[1] == getattr(sim.state, field)[1] + 0.25).all()
+    assert copied.scene is sim.state.scene
+
+
 def changed(field, value):
     def change(state):
+        state = state.copy()
         getattr(state, field)[1] = value
         return state
 

@@ -100,7 +100,7 @@ def test_states_and_drives_that_were_set_are_set_again(tmp_path):
     )
     simulator.run(0.3)
     simulator.set_drive("shoulder", carom.Drive(effort=1.0))
-    state = simulator.state
+    state = simulator.state.copy()
     state.velocity[2] = (0.5, 0.0, 1.0)
     simulator.state = state
     simulator.run(1.0)

@@ -68,6 +68,30 @@ def test_the_keys_that_matter_are_always_on_screen(one, three):
     assert any(re.match("stage 1/1", word) for word in words)
 
 
+def test_until_anything_is_done_it_says_how_to_play(one):
+    assert not any("space plays" in words for words in drawn(one).words)
+    one.invites = True
+    assert any("space plays" in words for words in drawn(one).words)
+    layout = HeadsUp(one, SIZE, 1.0)
+    box = layout.invitation_box
+    middle = box.left + box.width / 2, box.bottom + box.height / 2
+    assert layout.hit(*middle) == ("play", 0.0)
+    press(one, "space")
+    assert not any("space plays" in words for words in drawn(one).words)
+    assert layout.hit(*middle) is None
+
+
+def test_plots_are_enlarged_by_a_click_on_their_title(one):
+    press(one, "e")
+    layout = HeadsUp(one, SIZE, 1.0)
+    small = layout.plot_box
+    assert layout.hit(small.left + 20, small.bottom + small.height - 8) == ("plots", 0.0)
+    press(one, "e")
+    large = layout.plot_box
+    assert large.width > 2.5 * small.width
+    assert large.left + large.width < SIZE[0]
+
+
 def test_help_names_every_key(one):
     press(one, "f1")
     words = drawn(one).words

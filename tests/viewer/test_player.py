@@ -10,7 +10,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from carom.viewer import player_frame, player_html, render
+from carom.bodies import Body, HalfSpace, Material, Scene, Sphere
+from carom.impact_laws import SequentialReflection
+from carom.simulator import Simulator
+from carom.viewer import player_frame, player_html, render, shaders
+from carom.viewer.actions import GROUPS
+from carom.viewer.html_player import PLAYER_KEYS
+from carom.viewer.theme import DARK, KIND_COLOURS, LIGHT, MODE_COLOURS, RUN_COLOURS, VELOCITY_COLOUR
 
 SIZE = (1000, 640)
 READY = "globalThis.caromPlayer && caromPlayer.framesDrawn > 0"
@@ -89,7 +95,7 @@ def test_the_timeline_scrubs(page):
 
 
 def test_marks_of_all_events_are_on_the_timeline(page, three_balls):
-    colour = "[0xf0, 0x7d, 0x32]"
+    colour = str(list(KIND_COLOURS["impact"][:3]))
     columns = page.ask(f"""(() => {{
       const [w, h] = [timeline.width, timeline.height];
       const all = timeline.getContext('2d').getImageData(0, 0, w, h).data;
@@ -201,7 +207,7 @@ def test_mouse_orbits_pans_zooms_and_picks(page):
     assert np.abs(panned[2:] - orbited[2:]).max() > 0.01
     page.scroll(400, 300, -120)
     page.wait(f"caromPlayer.camera.distance < {float(panned[1])!r}")
-    page.press("f")
+    page.press("a")
     where = page.ask("""(() => { const p = caromPlayer; const m = p.camera.matrix(p.aspect);
       const at = [...p.current.pose(p.current.shown[1], p.time).place, 1];
       const clip = [0, 1, 2, 3].map((row) => at.reduce((sum, x, k) => sum + m[4 * k + row] * x, 0));
@@ -209,7 +215,7 @@ def test_mouse_orbits_pans_zooms_and_picks(page):
       return [(1 + clip[0] / clip[3]) / 2 * width, (1 - clip[1] / clip[3]) / 2 * height]; })()""")
     page.click(*where)
     assert settled(page, "document.getElementById('body').textContent").startswith("ball 1")
-    page.press("g")
+    page.press("f")
     page.press("End")
     place = "caromPlayer.current.pose(caromPlayer.current.shown[1], caromPlayer.time).place"
     target, place = settled(page, f"[caromPlayer.camera.target, {place}]")
@@ -226,7 +232,152 @@ def test_light_and_dark_and_help(page):
     assert "impact" in page.ask("keys.textContent")  # on screen from the start
     page.press("h")
     text = page.ask("help.hidden ? '' : help.textContent")
-    assert all(word in text for word in ("orbit", "impulse path", "friction cones", "light or dark"))
+    assert all(word in text for word in ("orbit", "along its impulses", "friction cones", "light or dark"))
+
+
+NAMES_OF_KEYS = {
+    "space": " ", "left": "ArrowLeft", "bracketleft": "[", "down": "ArrowDown", "comma": ",", "home": "Home",
+    "tab": "Tab",
+}  # fmt: skip
+
+
+def test_keys_mean_what_they_mean_in_the_window(page):
+    """What the help says is what the window says, and every key of the player is in it."""
+    told = page.ask(
+        "[...help.children].map((row) => [row.children[0].textContent, row.children[1].textContent])"
+    )
+    actions = [action for group in GROUPS.values() for action in group if action.keys[0] in PLAYER_KEYS]
+    assert len(actions) == len(PLAYER_KEYS)
+    for action in actions:
+        assert [action.sign, action.meaning] in told
+    script = re.search(
+        r"const actions = {(.*?)\n  };", page.ask("document.scripts[1].textContent"), re.DOTALL
+    )[1]
+    keys = {
+        literal or word.strip('"')
+        for literal, word in re.findall(r'(?:^|, |\s)(?:"([^"]+)"|(\w+)): \((?:e|happening)?\) =>', script)
+    }
+    of_the_window = {NAMES_OF_KEYS.get(key, key) for key in PLAYER_KEYS} - {"1"}
+    assert of_the_window <= keys
+    assert keys - of_the_window <= {
+        "ArrowRight", "]", "{", "}", "ArrowUp", "Enter", ".", "End", "h", "Escape",
+    }  # fmt: skip
+
+
+def test_colours_and_shaders_are_those_of_the_window(page):
+    look = page.ask("caromPlayer.data.look")
+    assert look["runs"] == [list(one) for one in RUN_COLOURS]
+    assert look["modes"] == {mode: list(one) for mode, one in MODE_COLOURS.items()}
+    assert look["velocity"] == list(VELOCITY_COLOUR)
+    for one, of_page in zip((LIGHT, DARK), look["themes"], strict=True):
+        assert of_page["sky"] == list(one.sky)
+        assert of_page["sun"] == one.sun
+    sources = page.ask("caromPlayer.data.shaders")
+    assert (
+        sources["body"].partition("\nin vec3 place;")[2]
+        == shaders.BODY_FRAGMENT.partition("\nin vec3 place;")[2]
+    )
+    assert "gl_Position" not in page.ask("document.scripts[1].textContent")
+
+
+def test_it_counts_impacts_and_waits_for_the_first_key(page, three_balls):
+    total = len(three_balls[0].events)
+    assert page.ask("[caromPlayer.playing, caromPlayer.time, invitation.hidden]") == [False, 0, False]
+    assert settled(page, "document.getElementById('event').textContent").startswith(f"{total} impacts")
+    page.press("]")
+    page.press("]")
+    text = settled(page, "document.getElementById('event').textContent")
+    assert text == f"impact 2/{total} · 1 contact · closed-form"
+    assert page.ask("invitation.hidden")
+
+
+def test_playing_through_impacts_waits_while_impulses_grow(page, three_balls):
+    first = three_balls[0].events[0].time
+    page.press("n")
+    page.ask(f"caromPlayer.seek({float(first) - 0.02!r})")
+    page.press(" ")
+    page.wait(f"caromPlayer.time === {float(first)!r} && caromPlayer.stage > 0.1 && caromPlayer.stage < 2")
+    page.wait(f"caromPlayer.playing && caromPlayer.time > {float(first)!r}")
+
+
+def test_no_ring_around_the_page(page):
+    page.press("Home")
+    assert page.ask("getComputedStyle(document.getElementById('scene')).outlineStyle") == "none"
+
+
+def test_ghosts_and_what_is_seen_through(page):
+    page.press("End")
+    settled(page, "1")
+    before = pixels(page)
+    page.press("g")
+    settled(page, "1")
+    with_ghosts = pixels(page)
+    assert (np.abs(with_ghosts - before).max(axis=2) > 8).sum() > 300
+    page.press("g")
+    page.press("x")
+    settled(page, "1")
+    assert (np.abs(pixels(page) - before).max(axis=2) > 8).sum() > 300
+    page.press("x")
+    settled(page, "1")
+    assert np.abs(pixels(page) - before).max() < 8
+
+
+def test_a_run_without_a_ledger_has_no_plots_and_says_so(page):
+    page.press("e")
+    assert "no plots" in settled(page, "message.hidden ? '' : message.textContent")
+    assert page.ask("plots.hidden")
+
+
+def test_plots_show_the_ledger_and_a_click_goes_to_its_time(browser, tmp_path):
+    scene = Scene()
+    scene.add(Body(HalfSpace((0, 0, 1)), fixed=True, material=Material(0.3, 0.5)))
+    scene.add(Body(Sphere(0.1), mass=2.0, position=(0, 0, 0.6), material=Material(0.3, 0.5), name="ball"))
+    run = Simulator(scene, SequentialReflection()).run(1.0)
+    browser.errors.clear()
+    browser.open(render(run, tmp_path / "run.html").as_uri(), READY)
+    browser.press("e")
+    assert settled(browser, "!plots.hidden && caromPlayer.plots") == "beside"
+    titles = browser.ask("caromPlayer.current.charts.map((chart) => chart.title)")
+    assert titles[0] == "energy"
+    assert {"contact velocity", "impulse"} <= set(titles)
+    for time in (0.1, 0.5, 0.9):
+        named = browser.ask(
+            "Object.fromEntries(caromPlayer.current.charts[0].lines.map((line) =>"
+            f" [line.name, valueAt(line, {time})]))"
+        )
+        assert named["total"] == pytest.approx(float(run.energy(time)), rel=1e-3)
+    frame = browser.ask(
+        "(({left, top, width, height}) => [left, top, width, height])(caromPlayer.panels.frames[0])"
+    )
+    corner = browser.ask("(({x, y}) => [x, y])(plots.querySelector('canvas').getBoundingClientRect())")
+    browser.click(corner[0] + frame[0] + 0.25 * frame[2], corner[1] + frame[1] + 0.5 * frame[3])
+    assert browser.ask("caromPlayer.time") == pytest.approx(0.25 * run.end_time, abs=0.01)
+    small = browser.ask("plots.clientWidth")
+    browser.press("e")
+    assert settled(browser, "plots.clientWidth") > 2 * small
+    browser.press("e")
+    assert settled(browser, "plots.hidden")
+    assert browser.errors == []
+
+
+def test_the_camera_keeps_what_still_moves_in_the_picture(balls, browser, tmp_path):
+    run = balls(1, end_time=0.2)  # still high up
+    drifting = balls(3)
+    for one, small in ((run, False), (drifting, False)):
+        browser.open(render(one, tmp_path / "one.html").as_uri(), READY)
+        assert browser.ask("caromPlayer.byTime") is small
+    browser.ask("caromPlayer.switchFrame()")
+    far = settled(browser, "caromPlayer.camera.distance")
+    browser.press("End")
+    assert settled(browser, "caromPlayer.byTime && caromPlayer.camera.distance") < far
+    browser.press("a")
+    whole = settled(browser, "caromPlayer.camera.distance")
+    assert whole >= far - 1e-6
+    browser.scroll(400, 300, -120)
+    browser.wait(f"caromPlayer.camera.distance < {whole!r}")
+    near = browser.ask("caromPlayer.camera.distance")
+    browser.press("Home")
+    assert settled(browser, "caromPlayer.camera.distance") == near
 
 
 def test_nothing_is_drawn_while_nothing_changes(page):
@@ -247,6 +398,15 @@ def test_several_runs_lie_over_each_other_and_one_can_be_picked(balls, browser, 
         "short <b>",
         "all",
     ]
+    browser.press("m")
+    assert settled(browser, "!density.hidden && density.textContent").startswith("of 2 outcomes")
+    most = np.array([253, 231, 37])  # where both outcomes are
+    assert (np.abs(pixels(browser) - most).max(axis=2) < 40).sum() > 100
+    browser.press("m")
+    assert settled(browser, "density.hidden")
+    for _ in range(3):
+        browser.press("Tab")
+    assert browser.ask("caromPlayer.overlaid")
     browser.press("End")
     together = pixels(browser)
     browser.press("2")
@@ -260,6 +420,20 @@ def test_several_runs_lie_over_each_other_and_one_can_be_picked(balls, browser, 
     browser.press("0")
     assert browser.ask("caromPlayer.overlaid")
     assert browser.errors == []
+
+
+def test_what_looks_the_same_in_all_runs_is_drawn_once_in_its_own_colours(balls, browser, tmp_path):
+    """Blue and orange over each other would be brown."""
+    alone, together = balls(2), [balls(2), balls(2)]
+    browser.open(render(alone, tmp_path / "alone.html").as_uri(), READY)
+    settled(browser, "1")
+    expected = pixels(browser)[120:500, 320:]
+    browser.open(render(together, tmp_path / "both.html").as_uri(), READY)
+    settled(browser, "1")
+    assert np.abs(pixels(browser)[120:500, 320:] - expected).max() <= 3
+    browser.press("2")
+    settled(browser, "1")
+    assert np.abs(pixels(browser)[120:500, 320:] - expected).max() <= 3
 
 
 def test_it_works_in_the_frame_of_a_notebook(balls, browser, tmp_path):

@@ -110,7 +110,7 @@ def test_the_cursor_follows_the_time_and_the_legend_tells_values(panel, run):
     for share in (0.0, 0.31, 1.0):
         time = share * run.end_time
         paper = drawn(panel, time)
-        assert paper.cursors() == pytest.approx([152.0 + share * 356.0] * 4)
+        assert paper.cursors() == pytest.approx([158.0 + share * 348.0] * 4)
         value = float(np.interp(time, total.x, total.y))
         assert f"total {value:.3g}" in paper.words
         assert panel.time_at(paper.cursors()[0], 300.0) == pytest.approx(time, abs=1e-12)
@@ -146,13 +146,26 @@ def test_a_rectangle_too_small_holds_paper_only(panel):
     assert panel.time_at(45.0, 300.0) is None
 
 
+def test_charts_of_a_wide_rectangle_stand_in_two_columns(panel, run):
+    paper = Paper()
+    panel.draw(paper, (0.0, 0.0, 1200.0, 500.0), 0.4 * run.end_time)
+    places = sorted(set(np.round(paper.cursors(), 6)))
+    assert len(paper.cursors()) == 4
+    assert len(places) == 2
+    assert places[1] - places[0] == pytest.approx(600.0)
+    for x in places:
+        for y in (100.0, 350.0):
+            assert panel.time_at(x, y) == pytest.approx(0.4 * run.end_time, abs=1e-9)
+    assert paper.words.count(series.AXIS_NAMES["time"]) == 2
+
+
 def test_a_run_without_impacts_is_drawn():
     scene = Scene(gravity=(0, 0, 0))
     scene.add(Body(Sphere(0.1), density=1.0, velocity=(1, 0, 0)))
     panel = PlotPanel(Simulator(scene, SequentialReflection()).run(1.0), over="impulse")
     paper = drawn(panel, 0.5)
     assert paper.discs == []
-    assert paper.cursors() == pytest.approx([152.0 + 0.5 * 356.0] * 3)
+    assert paper.cursors() == pytest.approx([158.0 + 0.5 * 348.0] * 3)
 
 
 @pytest.mark.parametrize("low_high", [(0.0, 1.0), (-3.3, 4.2), (0.0, 1.7e-7), (1e5, 3.4e5), (-0.2, 0.0)])
@@ -288,4 +301,4 @@ def test_words_over_a_chart_are_apart_and_inside(header):
     assert all(start - end > 9.9 for start, end in zip(starts[1:], ends[:-1], strict=True))
     assert starts[0] == frame.left
     assert ends[-1] <= frame.left + frame.width + 1e-9
-    assert 4.0 < size <= 8.5
+    assert 4.0 < size <= 10.0

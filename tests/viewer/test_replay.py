@@ -9,7 +9,7 @@ from carom.viewer.composition import compose
 from carom.viewer.replay import Replay
 from carom.viewer.run import Run, read_run
 from carom.viewer.show import make_runs
-from carom.viewer.theme import DARK, LIGHT
+from carom.viewer.theme import DARK, LIGHT, colour_of_run
 
 
 @pytest.fixture
@@ -107,6 +107,7 @@ def test_without_it_playing_passes_impacts(one):
 
 def test_outcomes_are_overlaid_and_one_is_chosen(three):
     assert three.chosen is None
+    three.seek(three.runs[0].impact_times[0] + 0.1)
     (picture,) = compose(three)
     assert all(solid.opacity < 1 for solid in picture.solids if solid.mesh.is_sphere)
     press(three, "2")
@@ -118,6 +119,162 @@ def test_outcomes_are_overlaid_and_one_is_chosen(three):
     assert max(balls) < 0.2
     press(three, "0")
     assert three.chosen is None
+
+
+def balls(picture):
+    return [solid for solid in picture.solids if solid.mesh.is_sphere and not solid.outline]
+
+
+def test_what_looks_the_same_in_all_outcomes_is_drawn_once_in_its_own_colour(three):
+    """Over each other, three translucent colours would be brown."""
+    (picture,) = compose(three)
+    (ball,) = balls(picture)
+    assert (ball.opacity, len(ball.instances), ball.shadow) == (1.0, 1, True)
+    own = three.runs[0].stage.parts[0].colour[0, :3]
+    np.testing.assert_allclose(ball.instances[0, 12:15], own, atol=1e-6)
+    press(three, "2")  # who is followed hides those behind it
+    (picture,) = compose(three)
+    (ball,) = balls(picture)
+    assert (ball.opacity, len(ball.instances)) == (1.0, 1)
+    press(three, "0")
+    press(three, "x")
+    (picture,) = compose(three)
+    assert [solid.opacity for solid in balls(picture)] == [0.32]
+
+
+def test_what_looks_the_same_in_some_outcomes_has_the_colours_of_these_alone(fakes):
+    runs = [Run(fakes.bouncing_ball(restitution=e), f"{k}") for k, e in enumerate((0.8, 0.4, 0.8))]
+    replay = Replay(runs)
+    replay.seek(runs[0].impact_times[0] + 0.1)
+    (picture,) = compose(replay)
+    found = {solid.opacity: solid.instances[:, 12:15] for solid in balls(picture)}
+    own = runs[0].stage.parts[0].colour[0, :3]
+
+    def mixed(number):
+        return 0.25 * own + 0.75 * np.array(colour_of_run(number))
+
+    np.testing.assert_allclose(found.pop(1.0), [mixed(0)], atol=1e-6)
+    ((opacity, alone),) = found.items()
+    assert opacity < 0.7
+    np.testing.assert_allclose(alone, [mixed(1)], atol=1e-6)
+    (line,) = (solid for solid in picture.solids if solid.outline)
+    np.testing.assert_allclose(line.instances[0, 12:15], colour_of_run(2), atol=1e-6)
+
+
+def test_runs_of_other_bodies_never_count_as_the_same(fakes):
+    replay = Replay([Run(fakes.bouncing_ball(), "ball"), Run(fakes.mixed_scene(), "mixed")])
+    (picture,) = compose(replay)
+    assert sum(len(solid.instances) for solid in balls(picture)) == 2
+
+
+def test_shadows_are_as_strong_as_bodies_are_opaque(one):
+    (picture,) = compose(one)
+    assert picture.shadow_strength == 1.0
+    press(one, "x")
+    (picture,) = compose(one)
+    assert picture.shadow_strength == 0.32
+
+
+def test_side_by_side_runs_keep_their_colours(three):
+    press(three, "d")
+    own = three.runs[0].stage.parts[0].colour[0, :3]
+    for number, picture in enumerate(compose(three)):
+        (ball,) = balls(picture)
+        expected = 0.25 * own + 0.75 * np.array(colour_of_run(number))
+        np.testing.assert_allclose(ball.instances[0, 12:15], expected, atol=1e-6)
+    press(three, "2")
+    (ball,) = balls(compose(three)[1])
+    np.testing.assert_allclose(ball.instances[0, 12:15], own, atol=1e-6)
+
+
+def test_the_camera_keeps_what_still_moves_in_the_picture(fakes):
+    """A ball that falls from far up is as large in the end as it can be; nothing leaves the picture on the way."""
+    run = fakes.bouncing_ball(restitution=0.5, sideways=0.1)
+    replay = Replay([Run(run, "ball")])
+    replay.frame()
+    assert replay.frames_by_time
+
+    def seen(time):
+        replay.seek(time)
+        compose(replay)
+        later = np.linspace(time, run.end_time, 40)
+        places = np.array([run.sample(one).position[1] for one in later])
+        return replay.camera.distance, replay.camera.project(places, replay.aspect)
+
+    distances = []
+    for share in np.linspace(0.0, 1.0, 15):
+        distance, spots = seen(share * run.end_time)
+        distances.append(distance)
+        assert np.abs(spots).max() < 1.0
+    assert (np.diff(distances) < 1e-9).all()
+    assert distances[-1] < 0.65 * distances[0]
+    replay.orbit(0.2, 0.1)
+    assert replay.frames_by_time
+    press(replay, "a")
+    assert not replay.frames_by_time
+    assert seen(run.end_time)[0] > 0.8 * distances[0]
+    press(replay, "a")
+    assert seen(run.end_time)[0] < 0.7 * distances[0]
+    replay.zoom(0.9, (0.0, 0.0))
+    near = replay.camera.distance
+    assert seen(0.0)[0] == near  # whoever moves the camera has it
+
+
+def test_what_stays_as_large_is_framed_once(fakes):
+    replay = Replay([Run(fakes.mixed_scene(), "mixed")])
+    replay.frame()
+    assert not replay.frames_by_time
+
+
+def test_plots_grow_and_go(one):
+    states = []
+    for _ in range(4):
+        press(one, "e")
+        states.append((one.shown.plots, one.shown.large_plots))
+    assert states == [(True, False), (True, True), (False, False), (True, False)]
+
+
+def test_forces_and_torques_of_lasting_contact_are_drawn_where_a_run_has_them(one):
+    """Arrows are as their forces, a torque lies along its axis with a ring about it."""
+    press(one, "l")
+    (picture,) = compose(one)
+    assert picture.marks == []  # this run knows no forces
+    weight = 9.81
+    forces = SimpleNamespace(
+        force=np.array([[0.0, 0.0, weight], [0.25 * weight, 0.0, 0.0]]),
+        point=np.array([[0.0, 0.0, 0.0], [0.1, 0.0, 0.0]]),
+        normal_force=np.array([weight, 0.25 * weight]),
+        torque=np.array([[0.0, -0.3, 0.0], [0.0, 0.0, 1e-14]]),
+    )
+    asked = []
+
+    def contact_forces(time):
+        asked.append(time)
+        return type("Forces", (SimpleNamespace,), {"__len__": lambda self: 2})(**vars(forces))
+
+    one.runs[0].trajectory.contact_forces = contact_forces
+    (picture,) = compose(one)
+    stage = one.runs[0].stage
+    arrows, torques, rings = picture.marks
+    along = arrows.instances[:, [2, 6, 10]]
+    np.testing.assert_allclose(along[0], [0, 0, stage.arrow_length], atol=1e-6)
+    np.testing.assert_allclose(along[1], [0.25 * stage.arrow_length, 0, 0], atol=1e-6)
+    assert len(torques.instances) == len(rings.instances) == 1
+    axis = torques.instances[0, [2, 6, 10]]
+    np.testing.assert_allclose(axis / np.linalg.norm(axis), [0, -1, 0], atol=1e-6)
+    ring = rings.instances[0, :12].reshape(3, 4)[:, :3]
+    np.testing.assert_allclose(ring[:, 2] / np.linalg.norm(ring[:, 2]), [0, -1, 0], atol=1e-6)
+    compose(one)
+    assert asked == [0.0]  # once for an instant
+    press(one, "l")
+    (picture,) = compose(one)
+    assert picture.marks == []
+
+
+def test_following_without_a_picked_body_is_said(one):
+    press(one, "f")
+    assert not one.follows
+    assert "click one" in one.message.text
 
 
 def test_tab_goes_round_all_outcomes(three):

@@ -23,13 +23,16 @@ pytestmark = [
 def in_window(needs_gl, tmp_path):
     """Run a script, the body of a generator of `s` (session) and `r` (its replay), on fake trajectories."""
 
-    def run(script, trajectories="[bouncing_ball()]", screen="1024x768x24"):
+    def run(script, trajectories="[bouncing_ball()]", screen="1024x768x24", before=""):
         code = "\n".join(
             [
                 "import numpy as np",
                 "from fake_trajectory import bouncing_ball, mixed_scene",
                 "from window_session import play",
                 "from x_input import *",
+                "from carom.viewer.display import load_pyglet" if before else "",
+                "load_pyglet(for_window=True)" if before else "",
+                textwrap.dedent(before),
                 "def script(s):",
                 "    r, w, x = s.replay, s.window, s.input",
                 textwrap.indent(textwrap.dedent(script), "    "),
@@ -52,7 +55,10 @@ def test_keys_play_jump_and_step_inside_an_impact(in_window):
     in_window("""
         x.move(*s.at(320, 250))
         yield
-        assert r.timeline.playing and r.timeline.time > 0 and w.frames_drawn > 1
+        assert not r.timeline.playing and r.timeline.time == 0 and r.invites and w.frames_drawn > 0
+        x.key("space"); yield
+        yield
+        assert r.timeline.playing and r.timeline.time > 0 and w.frames_drawn > 1 and not r.invites
         x.key("space"); yield
         assert not r.timeline.playing
         x.key("Home"); yield
@@ -79,10 +85,42 @@ def test_keys_play_jump_and_step_inside_an_impact(in_window):
     """)
 
 
+def test_it_says_what_it_draws_before_the_first_picture(in_window):
+    """Shaders and meshes take a while: until then the window is neither black nor silent."""
+    in_window(
+        """
+        yield
+        assert seen and seen[0].min() > 15, seen
+        shades = seen[0].astype(int)
+        assert np.ptp(shades[..., 0]) > 100  # letters on a plain ground
+        assert (np.abs(shades - shades[0, 0]).max(axis=2) < 3).mean() > 0.9
+        """,
+        before="""
+        from ctypes import c_void_p
+        from pyglet import gl
+        from carom.viewer import window as module
+        seen, made, shown = [], module.Renderer, module.ReplayWindow.flip
+
+        def renderer(*arguments):
+            module.ReplayWindow.flip = shown
+            return made(*arguments)
+
+        def flip(self):
+            pixels = np.empty((400, 640, 3), dtype=np.uint8)
+            gl.glPixelStorei(gl.GL_PACK_ALIGNMENT, 1)
+            gl.glReadPixels(0, 0, 640, 400, gl.GL_RGB, gl.GL_UNSIGNED_BYTE, pixels.ctypes.data_as(c_void_p))
+            seen.append(pixels)
+            shown(self)
+
+        module.Renderer, module.ReplayWindow.flip = renderer, flip
+        """,
+    )
+
+
 def test_help_opens_with_f1_and_escape_closes_it_then_the_window(in_window):
     in_window("""
         x.move(*s.at(320, 250))
-        x.key("space"); yield
+        x.key("Home"); yield
         before = s.pixels().astype(int)
         x.key("F1"); yield
         assert r.look.help
@@ -120,6 +158,8 @@ def test_the_mouse_scrubs_plays_orbits_pans_zooms_and_picks(in_window):
         left, right = layout.track
         middle = layout.bar.bottom + 40
         x.move(*s.at(40, middle)); x.click(); yield
+        assert r.timeline.playing
+        x.click(); yield
         assert not r.timeline.playing
         x.drag([s.at(left + share * (right - left), middle) for share in (0.1, 0.3, 0.5)]); yield
         assert abs(r.timeline.fraction - 0.5) < 0.01, r.timeline.fraction

@@ -1,0 +1,1 @@
+../../face/shipped_kernels.py
