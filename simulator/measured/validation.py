@@ -3,7 +3,7 @@ beat."""
 
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +32,13 @@ LEVER = 0.05
 MOST_ONE_BY_ONE = 100
 """Impacts, evenly among all, to which constants are fitted of laws that resolve one impact at a time. More: a
 minute and more for each of them."""
-CUBE_FREE = ("center_of_mass", "inertia", "corner_radius", "friction", "restitution", "sliding_friction")
+CUBE_FREE = (
+    "center_of_mass", "inertia", "corner_radius", "friction", "restitution", "transition_speed", "sliding_friction",
+)  # fmt: skip
+"""What is looked for of the cube, body and law."""
+SLOW = "transition_speed"
+ELASTIC = 1.0
+"""Restitution of impacts far below the speed of transition. Less would be a constant more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,12 +110,15 @@ LAWS: tuple[tuple[str, ImpactLaw, tuple[str, ...]], ...] = (
     ("stronge-coulomb", StrongeCoulomb(), _TWO),
     ("stronge-coulomb, speed", StrongeCoulomb(), (*_TWO, "speed_exponent")),
     ("stronge-coulomb, speed, mass", StrongeCoulomb(), (*_TWO, "speed_exponent", "mass_exponent")),
+    ("stronge-coulomb, slow", StrongeCoulomb(), (*_TWO, SLOW)),
     ("stronge-coulomb, slip", StrongeCoulomb(), (*_TWO, "slip_loss")),
     ("compliant-contact", CompliantContact(), (*_TWO, "tangential_stiffness")),
     ("compliant-contact, speed", CompliantContact(), (*_TWO, "tangential_stiffness", "speed_exponent")),
+    ("compliant-contact, slow", CompliantContact(), (*_TWO, "tangential_stiffness", SLOW)),
     ("compliant-contact, slip", CompliantContact(), (*_TWO, "tangential_stiffness", "slip_loss")),
 )
-"""Laws as they are tried: a label, the law, and its free constants, at most four."""
+"""Laws as they are tried: a label, the law, and its free constants, at most four. Rows with a speed of transition
+are of tosses only, whose slow impacts and sliding tell of it; friction of sliding comes from there."""
 
 
 def validate_cube(
@@ -121,13 +130,21 @@ def validate_cube(
     """Laws on the single corners of measured tosses; constants of body and laws are fitted to `fitted_on`, by
     default to the data themselves. ``labels`` chooses laws, all by default; ``executor`` is that of `identify`."""
     source = data if fitted_on is None else fitted_on
-    body = identify(source.motions, source.body, StrongeCoulomb(), CUBE_FREE, lever=LEVER, executor=executor)
+    body = identify_cube(source, executor)
     here = body
     if fitted_on is not None:
         here = body.on(data.motions, data.body, lever=LEVER, executor=executor)
     return _validation(
         "cube, single corners", body.states, body.impacts.toss, here.states, here.impacts.toss,
         (0.02, 0.05, 0.1), labels, fitted_on is not None, body,
+    )  # fmt: skip
+
+
+def identify_cube(data: CubeTosses, executor: Executor | None = None) -> Identification:
+    """Body and law of tosses of a cube, out of the box: Stronge's law, with slow impacts apart from fast ones."""
+    return identify(
+        data.motions, data.body, StrongeCoulomb(), CUBE_FREE, lever=LEVER, start={"slow_restitution": ELASTIC},
+        executor=executor,
     )  # fmt: skip
 
 
@@ -160,6 +177,13 @@ def _validation(
         if labels and label not in labels:
             continue
         start = ContactModel(law, friction=0.2, restitution=0.4)
+        if SLOW in free:
+            if body is None:
+                continue
+            start = replace(
+                start, transition_speed=body.model.transition_speed, slow_friction=body.model.slow_friction,
+                slow_restitution=ELASTIC,
+            )  # fmt: skip
         fast = isinstance(law, StrongeCoulomb | CompliantContact)
         some = slice(None) if fast else slice(None, None, -(-len(source) // MOST_ONE_BY_ONE))
         model, found, _ = fit_constants(source.taken(some), source_toss[some], start, free)
