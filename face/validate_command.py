@@ -60,6 +60,11 @@ def _validate(options: argparse.Namespace) -> int:
             say(f"{label}: {constants}")
     short = [line[:1] + line[2:] for line in (found.header(), *rows)]
     say_table(short[0], short[1:], fold_first=True)
+    if found.edges:
+        from .simulator.measured.edge_impacts import HEADER
+
+        say(f"{len(found.edges[0].nearest)} impacts of edges, and sets of outcomes of set-valued-routh")
+        say_table(HEADER, [one.row() for one in found.edges])
     if options.tosses:
         _run_tosses(found, data, options.workers)
     if options.out:

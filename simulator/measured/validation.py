@@ -20,6 +20,7 @@ from ...impact_laws import (
 )
 from ..ensembles.statistics import Estimate
 from .contact_model import ContactModel
+from .edge_impacts import SetOnEdges, edge_impacts, sets_on_edges
 from .identification import Identification, fit_constants, identify
 from .impact_set import ContactStates
 from .public_data import CubeTosses, EllipseBounces
@@ -56,7 +57,7 @@ class LawOnImpacts:
 @dataclass(frozen=True, eq=False)
 class Validation:
     """Single impacts under every law: floor (n,) [m/s], which motion each impact is of (n,), levels [m/s]
-    whose shares are told, and of the cube what was identified."""
+    whose shares are told, and of the cube what was identified, and sets of outcomes of its edges."""
 
     name: str
     floor: Array
@@ -64,6 +65,7 @@ class Validation:
     laws: list[LawOnImpacts]
     levels: tuple[float, ...]
     body: Identification | None = None
+    edges: Sequence[SetOnEdges] = ()
 
     def rows(self) -> list[list[str]]:
         """A row for the floor and for each law: name, constants, median of E with its interval, that of
@@ -134,10 +136,13 @@ def validate_cube(
     here = body
     if fitted_on is not None:
         here = body.on(data.motions, data.body, lever=LEVER, executor=executor)
-    return _validation(
+    edges = edge_impacts(here, data.motions, data.body)
+    found = _validation(
         "cube, single corners", body.states, body.impacts.toss, here.states, here.impacts.toss,
         (0.02, 0.05, 0.1), labels, fitted_on is not None, body,
     )  # fmt: skip
+    # Coefficients of sets are those of single corners of the data to which constants are fitted.
+    return replace(found, edges=sets_on_edges(body, edges) if edges else ())
 
 
 def identify_cube(data: CubeTosses, executor: Executor | None = None) -> Identification:
