@@ -79,7 +79,7 @@ class SetOnEdges:
 
     def row(self) -> list[str]:
         """Label, coefficients, share covered with its interval, nearest outcome, size: mean and median."""
-        covered = _mean_estimate(100.0 * (self.nearest <= NEAR), self.toss)
+        covered = _mean_estimate(np.where(self.nearest <= NEAR, 100.0, 0.0), self.toss)
         return [
             self.label,
             f"friction {self.friction[0]:.2f} to {self.friction[1]:.2f}, restitution {self.restitution[0]:.2f} to "
