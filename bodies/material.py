@@ -2,6 +2,9 @@
 
 import math
 from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
 
 from . import checks
 
@@ -41,12 +44,14 @@ class SpeedRestitution:
         if self.mass is not None:
             set_field(self, "mass", checks.number("mass", self.mass, above=0.0))
 
-    def at(self, speed: float, mass: float = 1.0) -> float:
-        """Restitution of an impact with this speed of approach [m/s] and effective mass [kg]."""
-        load = (max(speed, 0.0) / self.speed) ** 2
+    def at(self, speed: Any, mass: Any = 1.0) -> Any:
+        """Restitution of an impact with this speed of approach [m/s] and effective mass [kg]; of arrays, that of
+        each."""
+        load = (np.maximum(speed, 0.0) / self.speed) ** 2
         if self.mass is not None:
-            load *= mass / self.mass
-        return self.restitution * float((1.0 + load) ** (-0.5 * self.exponent))
+            load = load * (mass / self.mass)
+        value = self.restitution * (1.0 + load) ** (-0.5 * self.exponent)
+        return value if np.ndim(value) else float(value)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """The command ``carom validate``: every law on public data of measured impacts, in tables and a figure."""
 
 import argparse
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,8 +60,13 @@ def _validate(options: argparse.Namespace) -> int:
             say(f"{label}: {constants}")
     short = [line[:1] + line[2:] for line in (found.header(), *rows)]
     say_table(short[0], short[1:], fold_first=True)
+    if found.edges:
+        from .simulator.measured.edge_impacts import HEADER
+
+        say(f"{len(found.edges[0].nearest)} impacts of edges, and sets of outcomes of set-valued-routh")
+        say_table(HEADER, [one.row() for one in found.edges])
     if options.tosses:
-        _run_tosses(found, data)
+        _run_tosses(found, data, options.workers)
     if options.out:
         _write(found, Path(options.out))
     return DONE
@@ -89,16 +95,23 @@ def _found(options: argparse.Namespace) -> "tuple[CubeTosses | EllipseBounces, V
     raise BadInput(f"--fitted-on {options.fitted_on}: expected data of the same kind as {options.data}")
 
 
-def _run_tosses(found: "Validation", data: "CubeTosses | EllipseBounces") -> None:
+def _run_tosses(found: "Validation", data: "CubeTosses | EllipseBounces", workers: int | None) -> None:
     """Whole tosses under the law that was identified, and how far they end from where the cube did."""
+    from .simulator.ensembles.channels import cores
+    from .simulator.ensembles.process_pool import ProcessPool
     from .simulator.measured.public_data import CubeTosses
     from .simulator.measured.whole_tosses import run_tosses
 
     if not isinstance(data, CubeTosses) or found.body is None:
         raise BadInput("--tosses: expected tosses of a cube, bounces of an ellipse have no end")
-    errors = run_tosses(found.body, data.motions, data.body)
+    begin = time.perf_counter()
+    with ProcessPool(workers or cores()) as executor:
+        errors = run_tosses(found.body, data.motions, data.body, executor=executor)
     law = found.body.model.law.name
-    say(f"{len(errors.toss)} whole tosses under {law}, from their first flight to the last frame")
+    say(
+        f"{len(errors.toss)} whole tosses under {law}, from their first flight to the last frame, each twice: "
+        f"{time.perf_counter() - begin:.0f} s"
+    )
     say_table(["at the last frame", "median (95 %)", "quartiles"], errors.rows())
     for name, why in errors.refused.items():
         say(f"{name} was not run: {why}")

@@ -1,5 +1,4 @@
-"""A law with its constants, as it predicts measured impacts: friction, and restitution that may depend on
-them."""
+"""A law with its constants, as it predicts measured impacts: friction and restitution that may depend on them."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -7,22 +6,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...bodies import SpeedRestitution
 from ...impact_laws import CompliantContact, ImpactLaw, ImpactOutcome, ImpactProblem, StrongeCoulomb
 from .impact_set import ContactStates
 
 Array = NDArray[np.float64]
 
 SLOWEST = 0.1
-"""[m/s] of approach, below which restitution is what it is there. Smaller: bodies that come to rest bounce on and
-on, since a power of speed grows without end. Larger: measured impacts count as slower ones."""
+"""[m/s] of approach, around which a power of speed levels off, and below which slip counts as at it. Smaller:
+bodies that come to rest bounce on and on, since a power of speed grows without end. Larger: measured impacts count
+as slower ones."""
+ONSET = 2.0
+"""Exponent with which constants of slow impacts give way to those of fast ones beyond the speed of transition."""
 
 RANGES = {
     "friction": (0.0, 2.0),
     "restitution": (0.0, 1.0),
-    "speed_exponent": (-1.0, 2.0),
+    "speed_exponent": (0.0, 2.0),
     "mass_exponent": (-2.0, 2.0),
     "slip_loss": (-1.0, 3.0),
     "tangential_stiffness": (0.05, 200.0),
+    "transition_speed": (0.005, 5.0),
 }
 """What each constant of impacts may be: those that end at a limit, or whose interval fills it, are not
 determined."""
@@ -32,11 +36,30 @@ determined."""
 class ContactModel:
     """A law and its constants.
 
-    The restitution of an impact is restitution · |u_n|^(-speed_exponent) · m^(-mass_exponent) ·
-    (1 - slip_loss |u_t|/|u_n|), kept within [0, 1]: u_n and u_t the normal and tangential contact velocity
-    before it [m/s], m = 1/W_nn the effective mass, as a share of the body's. So `restitution` is that of a
-    central impact at 1 m/s. Where bodies yield at the contact the exponent of speed is 1/4 (K. L. Johnson,
-    Contact Mechanics, 11.5). `tangential_stiffness` is that of `CompliantContact`.
+    An impact has the normal and tangential contact velocities u_n and u_t before it [m/s], and m = 1/W_nn, its
+    effective mass as a share of the body's.
+
+    - Constants with a speed exponent k: restitution · f(|u_n|)/f(1 m/s) · m^(-mass_exponent) · (1 - slip_loss
+      |u_t|/|u_n|), kept within [0, 1], where f is `SpeedRestitution(1, SLOWEST, k)`, so a power of speed above
+      `SLOWEST`. So `restitution` is that of a central impact at 1 m/s. Where bodies yield at the contact k is 1/4
+      (K. L. Johnson, Contact Mechanics, 11.5).
+    - Constants with a `transition_speed` v: `friction` and the restitution above are those of impacts far above
+      v; `slow_friction` and `slow_restitution` those of impacts far below it; between them
+      fast + (slow - fast) · s, with s = 1/(1 + (u_n/v)²), which is `SpeedRestitution(1, v, ONSET)`. A slow
+      constant that is None is the fast one. Without a `transition_speed` (0) slow ones do not count.
+
+    Two speeds of one surface are no theory of a contact: they say that it loses little while it stays
+    elastic (below the speed of yield, Johnson, 11.5), and that friction of slow impacts is that of lasting
+    contact. `tangential_stiffness` is that of `CompliantContact`.
+
+    Example
+    -------
+    >>> model = carom.ContactModel(
+    ...     carom.StrongeCoulomb(), friction=0.16, restitution=0.25, transition_speed=0.15,
+    ...     slow_friction=0.22, slow_restitution=1.0,
+    ... )
+    >>> [round(float(value[0]), 2) for value in model.coefficients_at(*np.array([[0.15], [0.3], [1.0]]))]
+    [0.19, 0.62]
     """
 
     law: ImpactLaw
@@ -46,6 +69,9 @@ class ContactModel:
     mass_exponent: float = 0.0
     slip_loss: float = 0.0
     tangential_stiffness: float = 3.0
+    transition_speed: float = 0.0
+    slow_friction: float | None = None
+    slow_restitution: float | None = None
 
     def with_values(self, values: dict[str, Any]) -> "ContactModel":
         """The same law with other constants."""
@@ -56,19 +82,31 @@ class ContactModel:
         names = ["friction"] if self.law.honours_friction else []
         if self.law.honours_restitution:
             names += ["restitution", "speed_exponent", "mass_exponent", "slip_loss"]
+        names += ["transition_speed"] if names else []
         return [*names, "tangential_stiffness"] if isinstance(self.law, CompliantContact) else names
 
-    def restitution_of(self, states: ContactStates) -> Array:
-        """Coefficients (n,) of impacts."""
+    def coefficients_of(self, states: ContactStates) -> tuple[Array, Array]:
+        """Friction and restitution (n,) of impacts."""
         slip = np.linalg.norm(states.before[:, 1:], axis=1)
-        return self.restitution_at(-states.before[:, 0], slip, states.W[:, 0, 0])
+        return self.coefficients_at(-states.before[:, 0], slip, states.W[:, 0, 0])
 
-    def restitution_at(self, approach: Array, slip: Array, mobility: Array) -> Array:
-        """Coefficients (n,) at contacts that approach [m/s] and slip [m/s], mobility W_nn times the body's
-        mass."""
-        speed = np.maximum(approach, SLOWEST)
-        value = self.restitution * speed**-self.speed_exponent * mobility**self.mass_exponent
-        return np.clip(value * (1.0 - self.slip_loss * slip / speed), 0.0, 1.0)
+    def coefficients_at(self, approach: Array, slip: Array, mobility: Array) -> tuple[Array, Array]:
+        """Friction and restitution (n,) at contacts that approach [m/s] and slip [m/s], mobility W_nn times
+        the body's mass."""
+        restitution = self.restitution * mobility**self.mass_exponent
+        restitution = restitution * (1.0 - self.slip_loss * slip / np.maximum(approach, SLOWEST))
+        if self.speed_exponent > 0.0:
+            falls = SpeedRestitution(1.0, SLOWEST, self.speed_exponent)
+            restitution = restitution * falls.at(approach) / falls.at(1.0)
+        restitution = np.clip(restitution, 0.0, 1.0)
+        friction = np.full(len(restitution), float(self.friction))
+        if self.transition_speed > 0.0:
+            slow = SpeedRestitution(1.0, self.transition_speed, ONSET).at(approach)
+            if self.slow_friction is not None:
+                friction += (self.slow_friction - friction) * slow
+            if self.slow_restitution is not None:
+                restitution += (self.slow_restitution - restitution) * slow
+        return friction, restitution
 
     def as_law(self, mass: float) -> "ModelledLaw":
         """The law with these constants in place of those of materials, for runs of a body of this mass
@@ -77,16 +115,16 @@ class ContactModel:
 
     def impulses(self, states: ContactStates) -> tuple[Array, NDArray[np.bool_]]:
         """Impulses (n, 3) of impacts per unit of mass, and which are resolved (n,)."""
-        e = self.restitution_of(states)
+        friction, e = self.coefficients_of(states)
         if isinstance(self.law, CompliantContact):
             law = CompliantContact(self.tangential_stiffness)
-            return law.resolve_many(states.W, states.before, self.friction, e)
+            return law.resolve_many(states.W, states.before, friction, e)
         if isinstance(self.law, StrongeCoulomb):
-            batch = self.law.resolve_many(states.W, states.before, self.friction, e)
+            batch = self.law.resolve_many(states.W, states.before, friction, e)
             return batch.impulse, batch.resolved
         outcomes = [
-            self.law.resolve(ImpactProblem(W, u, self.friction, coefficient))
-            for W, u, coefficient in zip(states.W, states.before, e, strict=True)
+            self.law.resolve(ImpactProblem(W, u, each, coefficient))
+            for W, u, each, coefficient in zip(states.W, states.before, friction, e, strict=True)
         ]
         return np.array([o.impulse for o in outcomes]), np.array([o.resolved for o in outcomes])
 
@@ -97,7 +135,8 @@ class ContactModel:
 
     def described(self) -> dict[str, Any]:
         """Law and constants by name."""
-        return {"law": self.law.name, **{name: getattr(self, name) for name in self.constants()}}
+        names = [*self.constants(), "slow_friction", "slow_restitution"]
+        return {"law": self.law.name, **{name: getattr(self, name) for name in names}}
 
 
 @dataclass(frozen=True)
@@ -129,8 +168,8 @@ class ModelledLaw:
         velocity = problem.u.reshape(-1, problem.dim)
         slip = np.linalg.norm(velocity[:, 1:], axis=1)
         mobility = self.mass * problem.W.diagonal()[:: problem.dim]
-        e = self.model.restitution_at(-velocity[:, 0], slip, mobility)
+        friction, e = self.model.coefficients_at(-velocity[:, 0], slip, mobility)
         given = ImpactProblem(
-            problem.W, problem.u, self.model.friction, e, problem.dim, contact_names=problem.contact_names
+            problem.W, problem.u, friction, e, problem.dim, contact_names=problem.contact_names
         )
         return self.model.law.resolve(given, rng)

@@ -28,11 +28,13 @@ FEWEST = 5
 """Motions with impacts below which no interval can be told."""
 FILLED = 0.5
 """Share of its range that an interval of a constant may fill; more, and the data do not determine it."""
-_LOGARITHMIC = ("tangential_stiffness",)
-_UNLIMITED = ("tangential_stiffness", "speed_exponent", "mass_exponent", "slip_loss")
+_LOGARITHMIC = ("tangential_stiffness", "transition_speed")
+_UNLIMITED = ("tangential_stiffness", "transition_speed", "speed_exponent", "mass_exponent", "slip_loss")
 _SOFT = 0.01
 """[m/s] softness of the first fit; then the median residual of that one."""
 _SOFTEST = 1e-4
+_FIRST_TRANSITION = 0.2
+"""[m/s] from which the speed of transition is looked for."""
 
 
 class UndeterminedError(ValueError):
@@ -139,7 +141,7 @@ def identify(
     *,
     normal: Any = (0.0, 0.0, 1.0),
     lever: float | None = None,
-    start: dict[str, float] | None = None,
+    start: dict[str, Any] | None = None,
     seed: int = 0,
     executor: Executor | None = None,
 ) -> Identification:
@@ -163,7 +165,8 @@ def identify(
         constants of `ContactModel` that the law honours, and sliding_friction
     normal : (3,) of the plane, upwards
     lever : [m] what one radian counts in residuals; the body's bounding radius over √3 if it is left out
-    start : first values of constants of the law; those that are not free keep them
+    start : first values of constants of the law; those that are not free keep them. `slow_friction`, where
+        `transition_speed` and `sliding_friction` are free and it is not given, is the friction of sliding
     executor : of concurrent.futures, such as a ProcessPoolExecutor, to split motions into flights and
         impacts, which takes most of the time; the result is the same
 
@@ -171,6 +174,8 @@ def identify(
     the data do not move, by name, and ValueError for names that are none and for too few impacts.
     """
     model = ContactModel(law, **(start or {}))
+    if "transition_speed" in free and model.transition_speed <= 0.0:
+        model = replace(model, transition_speed=_FIRST_TRANSITION)
     free = _checked_free(free, model, body)
     motions = list(measured)
     stages: list[Stage] = []
@@ -195,6 +200,11 @@ def identify(
         bar.show(2.0)
         impacts = impacts.taken(impacts.approaching(parameters))
         states = impacts.states(parameters)
+        sliding = None
+        if SLIDING in free:
+            sliding, slid = sliding_friction(motions, normal, seed)
+            if "transition_speed" in free and model.slow_friction is None:
+                model = replace(model, slow_friction=sliding.value)
         names = [name for name in free if name in RANGES]
         if names:
             known = (fit, lambda x: impacts.states(parameters_of(x))) if wanted else None
@@ -202,10 +212,8 @@ def identify(
             used = f"{len(impacts)} single impacts of {len(np.unique(impacts.toss))} motions, {law.name}"
             stages.append(Stage("impacts", used, found, median_estimate(error, impacts.toss, seed)))
         bar.show(3.0)
-        sliding = None
-        if SLIDING in free:
-            sliding, used = sliding_friction(motions, normal, seed)
-            stages.append(Stage("sliding", used, {SLIDING: sliding}))
+        if sliding is not None:
+            stages.append(Stage("sliding", slid, {SLIDING: sliding}))
     return Identification(stages, parameters, model, impacts, states, gravity, sliding, free)
 
 

@@ -205,7 +205,7 @@ class ImpactSet:
 
     def states(self, parameters: BodyParameters) -> ContactStates:
         """The impacts in contact space, of a body with these parameters."""
-        axes = _axes_of(self.normal)
+        axes = axes_of(self.normal)
         rho = parameters.corner_radius
         from_tracked = np.einsum("nij,j->ni", self.rotation, parameters.center_of_mass)
         velocity = self.velocity + np.cross(self.angular_velocity, from_tracked[:, None, :])
@@ -234,7 +234,7 @@ class ImpactSet:
         )
 
 
-def _axes_of(normal: Array) -> Array:
+def axes_of(normal: Array) -> Array:
     """Rows: the normal and two tangents."""
     across = np.eye(3)[int(np.argmin(np.abs(normal)))]
     tangent = across - (across @ normal) * normal

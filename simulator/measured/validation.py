@@ -3,7 +3,7 @@ beat."""
 
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from ...impact_laws import (
 )
 from ..ensembles.statistics import Estimate
 from .contact_model import ContactModel
+from .edge_impacts import SetOnEdges, edge_impacts, sets_on_edges
 from .identification import Identification, fit_constants, identify
 from .impact_set import ContactStates
 from .public_data import CubeTosses, EllipseBounces
@@ -32,7 +33,13 @@ LEVER = 0.05
 MOST_ONE_BY_ONE = 100
 """Impacts, evenly among all, to which constants are fitted of laws that resolve one impact at a time. More: a
 minute and more for each of them."""
-CUBE_FREE = ("center_of_mass", "inertia", "corner_radius", "friction", "restitution", "sliding_friction")
+CUBE_FREE = (
+    "center_of_mass", "inertia", "corner_radius", "friction", "restitution", "transition_speed", "sliding_friction",
+)  # fmt: skip
+"""What is looked for of the cube, body and law."""
+SLOW = "transition_speed"
+ELASTIC = 1.0
+"""Restitution of impacts far below the speed of transition. Less would be a constant more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +57,7 @@ class LawOnImpacts:
 @dataclass(frozen=True, eq=False)
 class Validation:
     """Single impacts under every law: floor (n,) [m/s], which motion each impact is of (n,), levels [m/s]
-    whose shares are told, and of the cube what was identified."""
+    whose shares are told, and of the cube what was identified, and sets of outcomes of its edges."""
 
     name: str
     floor: Array
@@ -58,6 +65,7 @@ class Validation:
     laws: list[LawOnImpacts]
     levels: tuple[float, ...]
     body: Identification | None = None
+    edges: Sequence[SetOnEdges] = ()
 
     def rows(self) -> list[list[str]]:
         """A row for the floor and for each law: name, constants, median of E with its interval, that of
@@ -104,12 +112,15 @@ LAWS: tuple[tuple[str, ImpactLaw, tuple[str, ...]], ...] = (
     ("stronge-coulomb", StrongeCoulomb(), _TWO),
     ("stronge-coulomb, speed", StrongeCoulomb(), (*_TWO, "speed_exponent")),
     ("stronge-coulomb, speed, mass", StrongeCoulomb(), (*_TWO, "speed_exponent", "mass_exponent")),
+    ("stronge-coulomb, slow", StrongeCoulomb(), (*_TWO, SLOW)),
     ("stronge-coulomb, slip", StrongeCoulomb(), (*_TWO, "slip_loss")),
     ("compliant-contact", CompliantContact(), (*_TWO, "tangential_stiffness")),
     ("compliant-contact, speed", CompliantContact(), (*_TWO, "tangential_stiffness", "speed_exponent")),
+    ("compliant-contact, slow", CompliantContact(), (*_TWO, "tangential_stiffness", SLOW)),
     ("compliant-contact, slip", CompliantContact(), (*_TWO, "tangential_stiffness", "slip_loss")),
 )
-"""Laws as they are tried: a label, the law, and its free constants, at most four."""
+"""Laws as they are tried: a label, the law, and its free constants, at most four. Rows with a speed of transition
+are of tosses only, whose slow impacts and sliding tell of it; friction of sliding comes from there."""
 
 
 def validate_cube(
@@ -121,13 +132,24 @@ def validate_cube(
     """Laws on the single corners of measured tosses; constants of body and laws are fitted to `fitted_on`, by
     default to the data themselves. ``labels`` chooses laws, all by default; ``executor`` is that of `identify`."""
     source = data if fitted_on is None else fitted_on
-    body = identify(source.motions, source.body, StrongeCoulomb(), CUBE_FREE, lever=LEVER, executor=executor)
+    body = identify_cube(source, executor)
     here = body
     if fitted_on is not None:
         here = body.on(data.motions, data.body, lever=LEVER, executor=executor)
-    return _validation(
+    edges = edge_impacts(here, data.motions, data.body)
+    found = _validation(
         "cube, single corners", body.states, body.impacts.toss, here.states, here.impacts.toss,
         (0.02, 0.05, 0.1), labels, fitted_on is not None, body,
+    )  # fmt: skip
+    # Coefficients of sets are those of single corners of the data to which constants are fitted.
+    return replace(found, edges=sets_on_edges(body, edges) if edges else ())
+
+
+def identify_cube(data: CubeTosses, executor: Executor | None = None) -> Identification:
+    """Body and law of tosses of a cube, out of the box: Stronge's law, with slow impacts apart from fast ones."""
+    return identify(
+        data.motions, data.body, StrongeCoulomb(), CUBE_FREE, lever=LEVER, start={"slow_restitution": ELASTIC},
+        executor=executor,
     )  # fmt: skip
 
 
@@ -160,6 +182,13 @@ def _validation(
         if labels and label not in labels:
             continue
         start = ContactModel(law, friction=0.2, restitution=0.4)
+        if SLOW in free:
+            if body is None:
+                continue
+            start = replace(
+                start, transition_speed=body.model.transition_speed, slow_friction=body.model.slow_friction,
+                slow_restitution=ELASTIC,
+            )  # fmt: skip
         fast = isinstance(law, StrongeCoulomb | CompliantContact)
         some = slice(None) if fast else slice(None, None, -(-len(source) // MOST_ONE_BY_ONE))
         model, found, _ = fit_constants(source.taken(some), source_toss[some], start, free)

@@ -1,6 +1,7 @@
 """Whole tosses under a law: each from the state of its first flight, compared with the measured motion."""
 
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -8,9 +9,12 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from ...bodies import Body, HalfSpace, Scene
+from ...impact_laws import ImpactLaw
 from ...progress import ProgressBar
+from ..record.trajectory import Trajectory
 from ..simulator import Simulator
 from .comparison import Comparison, compare
+from .flights import Flight
 from .identification import Identification
 from .measured import Measured
 from .robust_fit import median_estimate
@@ -26,29 +30,97 @@ STILL = 0.02
 @dataclass(frozen=True, eq=False)
 class TossErrors:
     """Runs of tosses beside what was measured: `compared` of those that were run, and why the others were
-    not."""
+    not. `start_noise` (n, 2): distance [m] and angle [rad] at the last frame between that run and one whose start
+    differs by a draw of its noise, for those of which both were run."""
 
     compared: list[Comparison]
     toss: list[str]
     refused: dict[str, str]
+    start_noise: Array
 
     def rows(self) -> list[list[str]]:
-        """Medians over all tosses at the last frame, with intervals and quartiles: distance [mm], angle
-        [degrees]."""
+        """Medians over all tosses at the last frame, with intervals and quartiles: distance [mm] and angle
+        [degrees] from what was measured, and those that noise of the start alone makes."""
         rows = []
-        for k, (what, factor) in enumerate((("distance [mm]", 1e3), ("angle [degrees]", 180.0 / np.pi))):
-            values = factor * self.settled[:, k]
-            known = median_estimate(values, np.arange(len(values)))
-            low, high = np.quantile(values, [0.25, 0.75])
-            rows.append(
-                [what, f"{known.value:.1f} ({known.low:.1f} to {known.high:.1f})", f"{low:.1f} to {high:.1f}"]
-            )
+        for what, settled in (("", self.settled), (", noise of the start alone", self.start_noise)):
+            for k, (name, factor) in enumerate((("distance [mm]", 1e3), ("angle [degrees]", 180.0 / np.pi))):
+                values = factor * settled[:, k]
+                known = median_estimate(values, np.arange(len(values)))
+                low, high = np.quantile(values, [0.25, 0.75])
+                shown = f"{known.value:.1f} ({known.low:.1f} to {known.high:.1f})"
+                rows.append([name + what, shown, f"{low:.1f} to {high:.1f}"])
         return rows
 
     @property
     def settled(self) -> Array:
         """(n, 2): distance [m] and angle [rad] at the last measured frame."""
         return np.array([(one.settled_distance, one.settled_angle) for one in self.compared])
+
+
+@dataclass(frozen=True, eq=False)
+class _Setting:
+    """What all tosses are run with: the body, the law, the plane with the surface of both."""
+
+    body: Body
+    law: ImpactLaw
+    plane: Body
+    gravity: float
+
+    def run(self, flight: Flight, noise: Array, seconds: float) -> Trajectory:
+        """A run from a flight's state with noise (4, 3) on place, turning, velocity and spin."""
+        scene = Scene(gravity=(0.0, 0.0, -self.gravity))
+        scene.add(self.plane)
+        turned = Rotation.from_rotvec(noise[1]) * Rotation.from_matrix(flight.rotation)
+        start = {
+            "position": flight.position + noise[0],
+            "orientation": turned.as_quat()[[3, 0, 1, 2]],
+            "velocity": flight.velocity + noise[2],
+            "angular_velocity": flight.angular_velocity + noise[3],
+        }
+        scene.add(self.body.varied({**start, "friction": self.plane.material.friction}))
+        return Simulator(scene, self.law).run(seconds)
+
+
+@dataclass(frozen=True, eq=False)
+class _RunToss:
+    """Runs one motion, in whichever process: its comparison and how far noise moves its end, or why not."""
+
+    setting: _Setting
+    found: Identification
+    seed: int
+
+    def __call__(self, task: tuple[int, Measured]) -> tuple[str, Comparison | None, Array | None, str]:
+        number, motion = task
+        found = self.found
+        seen = motion.of_body(found.parameters.center_of_mass, found.parameters.gyration, found.gravity)
+        flight = seen.flights[0]
+        later = replace(seen, time=seen.time - flight.time)
+        seconds = float(later.time[-1])
+        try:
+            run = self.setting.run(flight, np.zeros((4, 3)), seconds)
+        except ValueError as error:  # a start that overlaps the plane, for one
+            return motion.name, None, None, str(error)
+        compared = compare(run, later)
+        noise = _noise(flight, seen.interval) * np.random.default_rng([self.seed, number]).normal(size=(4, 3))
+        try:
+            other = self.setting.run(flight, noise, seconds)
+        except ValueError:  # noise that brings the start into the plane says nothing about the end
+            return motion.name, compared, None, ""
+        ends = [one.sample(min(seconds, one.end_time)) for one in (run, other)]
+        apart = float(np.linalg.norm(ends[0].position[1] - ends[1].position[1]))
+        overlap = min(abs(float(ends[0].orientation[1] @ ends[1].orientation[1])), 1.0)
+        return motion.name, compared, np.array([apart, 2.0 * np.arccos(overlap)]), ""
+
+
+def _noise(flight: Flight, interval: float) -> Array:
+    """Standard deviations (4, 1) of a flight's place [m], turning [rad], velocity [m/s] and spin [rad/s] in its
+    middle: those of a line through as many frames that are off by its misfit."""
+    count = flight.count
+    place, turning = flight.misfit
+    slope = np.sqrt(12.0 / (count * (count**2 - 1.0))) / interval
+    return np.array(
+        [[place / np.sqrt(count)], [turning / np.sqrt(count)], [place * slope], [turning * slope]]
+    )
 
 
 def surface_height(motions: Sequence[Measured], body: Body) -> float:
@@ -67,40 +139,42 @@ def surface_height(motions: Sequence[Measured], body: Body) -> float:
 
 
 def run_tosses(
-    found: Identification, motions: Sequence[Measured], body: Body, sliding: float | None = None
+    found: Identification,
+    motions: Sequence[Measured],
+    body: Body,
+    sliding: float | None = None,
+    *,
+    seed: int = 0,
+    executor: Executor | None = None,
 ) -> TossErrors:
     """Every toss, run with the body, gravity and law that were identified, from the state in the middle of
-    its first flight. ``sliding`` is the friction of lasting contact; by default that which was identified, or
-    that of impacts."""
-    height = surface_height(motions, body)
+    its first flight.
+
+    ``sliding`` is the friction of lasting contact; by default that which was identified, or that of impacts.
+    ``seed`` is that of the noise whose effect on ends `TossErrors.start_noise` tells. ``executor`` runs tosses
+    in several processes; the result is the same.
+
+    Slow impacts have the friction of the model's slow impacts, but the restitution of its fast ones. Single
+    corners bounce more when slow; edges and faces, which settle in many slow impacts, do not.
+    """
     known = found.body(body)
     identified = found.model.friction if found.sliding is None else found.sliding.value
     surface = replace(known.material, friction=identified if sliding is None else sliding)
-    law = found.model.as_law(body.mass)
-    compared, names, refused = [], [], {}
+    height = surface_height(motions, body)
+    plane = Body(HalfSpace(np.array([0.0, 0.0, 1.0]), height), fixed=True, material=surface)
+    law = replace(found.model, slow_restitution=None).as_law(body.mass)
+    setting = _Setting(known, law, plane, float(np.linalg.norm(found.gravity)))
+    one = _RunToss(setting, found, seed)
+    compared, names, noise, refused = [], [], [], {}
     with ProgressBar(0.0, float(len(motions)), "tosses") as bar:
-        for number, motion in enumerate(motions):
+        ended = (executor.map if executor else map)(one, enumerate(motions))
+        for number, (name, comparison, apart, why) in enumerate(ended):
             bar.show(float(number))
-            seen = motion.of_body(found.parameters.center_of_mass, found.parameters.gyration, found.gravity)
-            flight = seen.flights[0]
-            scene = Scene(gravity=(0.0, 0.0, -float(np.linalg.norm(found.gravity))))
-            scene.add(Body(HalfSpace(np.array([0.0, 0.0, 1.0]), height), fixed=True, material=surface))
-            turned = Rotation.from_matrix(flight.rotation).as_quat()[[3, 0, 1, 2]]
-            moving = known.varied(
-                {
-                    "position": flight.position,
-                    "orientation": turned,
-                    "velocity": flight.velocity,
-                    "angular_velocity": flight.angular_velocity,
-                }
-            )
-            scene.add(moving.varied({"friction": surface.friction}))
-            later = replace(seen, time=seen.time - flight.time)
-            try:
-                run = Simulator(scene, law).run(float(later.time[-1]))
-                compared.append(compare(run, later))
-            except ValueError as error:  # a start that overlaps the plane, for one
-                refused[motion.name] = str(error)
+            if comparison is None:
+                refused[name] = why
                 continue
-            names.append(motion.name)
-    return TossErrors(compared, names, refused)
+            compared.append(comparison)
+            names.append(name)
+            if apart is not None:
+                noise.append(apart)
+    return TossErrors(compared, names, refused, np.array(noise).reshape(-1, 2))

@@ -1,5 +1,7 @@
 """Impacts in contact space: the floor of any law, models of restitution, and robust fits with intervals."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -97,7 +99,35 @@ def test_restitution_falls_as_its_model_says():
         carom.StrongeCoulomb(), restitution=0.4, speed_exponent=0.25, mass_exponent=0.5, slip_loss=0.1
     )
     expected = 0.4 * approach**-0.25 * states.W[:, 0, 0] ** 0.5 * (1 - 0.1 * slip / approach)
-    np.testing.assert_allclose(model.restitution_of(states), np.clip(expected, 0, 1), rtol=1e-12)
+    fast = approach > 1.0
+    friction, restitution = model.coefficients_of(states)
+    assert (friction == model.friction).all()
+    # A power of speed above a tenth of a metre a second, at which `SpeedRestitution` levels off: 1/800 at 1 m/s.
+    np.testing.assert_allclose(restitution[fast], np.clip(expected, 0, 1)[fast], rtol=1.5e-3)
+    falls = carom.SpeedRestitution(1.0, speed=0.1, exponent=0.25)
+    plain = carom.ContactModel(carom.StrongeCoulomb(), restitution=0.4, speed_exponent=0.25)
+    speeds = np.geomspace(1e-3, 3.0, 20)
+    found = plain.coefficients_at(speeds, 0 * speeds, 1 + 0 * speeds)[1]
+    np.testing.assert_allclose(
+        found, [min(1.0, 0.4 * falls.at(v) / falls.at(1.0)) for v in speeds], rtol=1e-14
+    )
+
+
+def test_slow_impacts_have_constants_of_their_own():
+    model = carom.ContactModel(
+        carom.StrongeCoulomb(), friction=0.16, restitution=0.25, transition_speed=0.15, slow_friction=0.22,
+        slow_restitution=1.0,
+    )  # fmt: skip
+    speeds = np.array([0.0, 1e-6, 0.15, 0.45, 1e6])
+    friction, restitution = model.coefficients_at(speeds, np.ones(5), np.ones(5))
+    share = np.array([1.0, 1.0, 0.5, 0.1, 0.0])
+    np.testing.assert_allclose(friction, 0.16 + 0.06 * share, atol=1e-10)
+    np.testing.assert_allclose(restitution, 0.25 + 0.75 * share, atol=1e-10)
+    alike = replace(model, slow_friction=None, slow_restitution=None)
+    friction, restitution = alike.coefficients_at(speeds, np.ones(5), np.ones(5))
+    assert (friction == 0.16).all()
+    assert (restitution == 0.25).all()
+    assert "transition_speed" in model.constants()
 
 
 def test_a_fit_of_lengths_is_the_median_and_its_interval_holds_in_95_of_100():
