@@ -49,8 +49,8 @@ def shapes():
 @pytest.mark.parametrize("yaw", [0.0, 0.4])
 @pytest.mark.parametrize("friction", [0.0, 0.2])
 def test_a_plate_tips_over_the_end_of_a_log(friction, yaw):
-    """Friction moves the centre of pressure ahead by friction times height; when that passes the end the plate tips,
-    whatever it is made of."""
+    """Friction moves the centre of pressure ahead by friction times height; when that passes the end the plate
+    tips, whatever it is made of."""
     pull, way = friction * 9.81, HALF - friction * 0.5 * PLATE[2]
     passes = way / SPEED if friction == 0.0 else (SPEED - np.sqrt(SPEED**2 - 2.0 * pull * way)) / pull
     level = RADIUS + 0.5 * PLATE[2]
