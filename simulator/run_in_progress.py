@@ -94,7 +94,8 @@ class RunInProgress:
     def copy(self) -> Any:
         """An independent run at the same instant, with the past of this one; a recording stays here."""
         self.turn.refuse_others()
-        copied = copy.copy(self)
+        copied = object.__new__(type(self))
+        copied.__dict__.update(self.__getstate__())
         copied.trajectory = self.trajectory.copy()
         copied.world = self.world.copy()
         copied.generator = copy.deepcopy(self.generator)

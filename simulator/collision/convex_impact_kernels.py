@@ -156,9 +156,8 @@ def half_space_impact(shape, C, begin, span, bounds, ignored, normal, offset, si
             elif gap < 0.0:  # the lowest point leaves; of a rim others may come down
                 slack = 0.1 * deepest - gap
             root = first_root(max(gap + slack, 0.0), rate, half_curvature)
-            if (
-                disk > 0.0
-            ):  # other points of this rim may come down before its lowest, and before the other rim
+            # other points of this rim may come down before its lowest, and before the other rim
+            if disk > 0.0:
                 root = min(root, step, span - tau)
                 for _ in range(100):
                     hx, hy = mx + root * sx, my + root * sy

@@ -461,18 +461,16 @@ def row_turn(row, frame_a, frame_b):
 
 
 @kernel()
-def _allowed(size, deepest):
-    """Gap [m] along an axis from which on it is looked at: where they touched at the last event, places within
-    CONTACT_GAP counted."""
-    return -max(4.0 * deepest, 1.5 * CONTACT_GAP * size)
-
-
-@kernel()
-def side_steps(
-    A, frame_a, bounds_a, triangle, frame_b, bounds_b, nx, ny, nz, far, fast, horizon, gap, size, deepest, step,
-    rate,
+def axis_steps(
+    A, frame_a, bounds_a, triangle, frame_b, bounds_b, nx, ny, nz, ox, oy, oz, far, fast, horizon, gap, size,
+    deepest,
 ):  # fmt: skip
-    """The longer of `step` and the steps along the axis n turning with A or B, and the greater of the rates."""
+    """The longest of the steps along the axis n turning at o [rad/s, world], with A and with B, and the greatest of
+    the rates."""
+    step, rate = axis_step(
+        A, frame_a, bounds_a, triangle, frame_b, bounds_b, nx, ny, nz, ox, oy, oz, far, fast, horizon, gap, size,
+        deepest,
+    )  # fmt: skip
     for side in range(2):
         frame = frame_a if side == 0 else frame_b
         later, other = axis_step(
@@ -492,7 +490,7 @@ def triangle_step(
 
     Steps longer than `enough` [s] may be shorter than they could be; `deepest` [m] may be passed over.
     """
-    touch, allowed = TOUCH_GAP * size, _allowed(size, deepest)
+    touch, allowed = TOUCH_GAP * size, -4.0 * deepest
     step, rate = 0.0, -np.inf
     n = triangle.normals[0]
     for sign in (1.0, -1.0):
@@ -513,89 +511,23 @@ def triangle_step(
     near = min(gap, distance) <= _NEAR * size
     if gap > touch:  # any axis bounds the way that is free
         later, _ = axis_step(
-            A,
-            frame_a,
-            bounds_a,
-            triangle,
-            frame_b,
-            bounds_b,
-            nx,
-            ny,
-            nz,
-            0.0,
-            0.0,
-            0.0,
-            0.0,
-            0.0,
-            horizon,
-            gap,
-            size,
-            deepest,
-        )
+            A, frame_a, bounds_a, triangle, frame_b, bounds_b, nx, ny, nz, 0.0, 0.0, 0.0, far, fast, horizon, gap,
+            size, deepest,
+        )  # fmt: skip
         step = max(step, later)
     if not near or step >= enough:
         return step, False
     nx, ny, nz, gap = separation(A, frame_a, triangle, frame_b, size, nx, ny, nz, S, near_a, near_b)
-    later, other = axis_step(
-        A,
-        frame_a,
-        bounds_a,
-        triangle,
-        frame_b,
-        bounds_b,
-        nx,
-        ny,
-        nz,
-        0.0,
-        0.0,
-        0.0,
-        0.0,
-        0.0,
-        horizon,
-        gap,
-        size,
+    later, other = axis_steps(
+        A, frame_a, bounds_a, triangle, frame_b, bounds_b, nx, ny, nz, 0.0, 0.0, 0.0, far, fast, horizon, gap, size,
         deepest,
-    )
+    )  # fmt: skip
     step, rate = max(step, later), max(rate, other)
-    step, rate = side_steps(
-        A,
-        frame_a,
-        bounds_a,
-        triangle,
-        frame_b,
-        bounds_b,
-        nx,
-        ny,
-        nz,
-        far,
-        fast,
-        horizon,
-        gap,
-        size,
-        deepest,
-        step,
-        rate,
-    )
-    if gap > touch and step < min(
-        horizon, enough
-    ):  # lines that cross swing for those who turn with one of them
+    # crossing lines swing for axes that turn with one of them
+    if gap > touch and step < min(horizon, enough):
         later = crossing_step(
-            A,
-            frame_a,
-            bounds_a,
-            triangle,
-            frame_b,
-            bounds_b,
-            nx,
-            ny,
-            nz,
-            far,
-            fast,
-            horizon,
-            gap,
-            size,
-            deepest,
-        )
+            A, frame_a, bounds_a, triangle, frame_b, bounds_b, nx, ny, nz, far, fast, horizon, gap, size, deepest
+        )  # fmt: skip
         step = max(step, later)
     return step, gap <= touch and rate < -slow
 
@@ -608,48 +540,13 @@ def contact_axes_step(
     for k in range(count):
         nx, ny, nz = rows[k, 7], rows[k, 8], rows[k, 9]
         gap, _, _ = core_gap(A, frame_a, triangle, frame_b, nx, ny, nz)
-        if gap < _allowed(size, deepest):
+        if gap < -4.0 * deepest:
             continue
-        step, _ = side_steps(
-            A,
-            frame_a,
-            bounds_a,
-            triangle,
-            frame_b,
-            bounds_b,
-            nx,
-            ny,
-            nz,
-            far,
-            fast,
-            horizon,
-            gap,
-            size,
-            deepest,
-            step,
-            0.0,
-        )
         ox, oy, oz = row_turn(rows[k], frame_a, frame_b)
-        later, _ = axis_step(
-            A,
-            frame_a,
-            bounds_a,
-            triangle,
-            frame_b,
-            bounds_b,
-            nx,
-            ny,
-            nz,
-            ox,
-            oy,
-            oz,
-            far,
-            fast,
-            horizon,
-            gap,
-            size,
-            deepest,
-        )
+        later, _ = axis_steps(
+            A, frame_a, bounds_a, triangle, frame_b, bounds_b, nx, ny, nz, ox, oy, oz, far, fast, horizon, gap,
+            size, deepest,
+        )  # fmt: skip
         step = max(step, later)
     return step
 

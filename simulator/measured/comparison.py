@@ -70,9 +70,14 @@ def compare(trajectory: Trajectory, measured: Measured, *, body: str | int | Non
         )
     times = measured.time[inside]
     state = trajectory.sample(np.clip(times, trajectory.start_time, trajectory.end_time))
-    distance = np.linalg.norm(np.asarray(state.position)[:, number] - measured.center[inside], axis=1)
-    overlap = np.abs(np.sum(np.asarray(state.orientation)[:, number] * measured.orientation[inside], axis=1))
-    return Comparison(times, distance, 2.0 * np.arccos(np.minimum(overlap, 1.0)))
+    here = state.position[:, number], state.orientation[:, number]
+    return Comparison(times, *apart(*here, measured.center[inside], measured.orientation[inside]))
+
+
+def apart(position: Array, orientation: Array, place: Array, turned: Array) -> tuple[Array, Array]:
+    """Distances (n,) [m] between positions (n, 3), and angles (n,) [rad] between unit quaternions (n, 4)."""
+    overlap = np.abs(np.sum(orientation * turned, axis=1))
+    return np.linalg.norm(position - place, axis=1), 2.0 * np.arccos(np.minimum(overlap, 1.0))
 
 
 def body_number(scene: Scene, body: str | int | None) -> int:

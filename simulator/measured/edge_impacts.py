@@ -14,11 +14,10 @@ from scipy.spatial import KDTree
 from ...bodies import Body
 from ...impact_laws import ImpactProblem, SetValuedRouth
 from ...progress import ProgressBar
-from ..ensembles.statistics import Estimate
 from .identification import Identification
 from .impact_set import LEVEL, NEAR_SURFACE, SINGLE, axes_of
 from .measured import Measured
-from .robust_fit import median_estimate
+from .robust_fit import mean_estimate, median_estimate
 from .tracking import cross_matrices
 
 Array = NDArray[np.float64]
@@ -79,7 +78,7 @@ class SetOnEdges:
 
     def row(self) -> list[str]:
         """Label, coefficients, share covered with its interval, nearest outcome, size: mean and median."""
-        covered = _mean_estimate(np.where(self.nearest <= NEAR, 100.0, 0.0), self.toss)
+        covered = mean_estimate(np.where(self.nearest <= NEAR, 100.0, 0.0), self.toss)
         return [
             self.label,
             f"friction {self.friction[0]:.2f} to {self.friction[1]:.2f}, restitution {self.restitution[0]:.2f} to "
@@ -198,14 +197,3 @@ def _admissible(edge: EdgeImpact, seed: int) -> Array:
         gain = np.einsum("ni,ni->n", draws, edge.u + after)
         kept.append(draws[(after[:, ::3].min(axis=1) >= 0.0) & (gain <= 0.0)])
     return np.concatenate(kept)[:POSSIBLE]
-
-
-def _mean_estimate(values: Array, groups: NDArray[np.int64], seed: int = 0) -> Estimate:
-    """The mean of values (n,) with the interval of a bootstrap over groups (n,)."""
-    names, index = np.unique(groups, return_inverse=True)
-    sums = np.bincount(index, weights=values)
-    counts = np.bincount(index)
-    even = np.full(len(names), 1.0 / len(names))
-    draws = np.random.default_rng(seed).multinomial(len(names), even, size=999)
-    low, high = np.quantile((draws @ sums) / (draws @ counts), [0.025, 0.975])
-    return Estimate(float(np.mean(values)), float(low), float(high), 0.95)

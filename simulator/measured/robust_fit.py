@@ -147,6 +147,19 @@ def median_estimate(values: Array, groups: NDArray[np.int64], seed: int = 0) -> 
     return Estimate(float(np.median(values)), float(low), float(high), CONFIDENCE)
 
 
+def mean_estimate(values: Array, groups: NDArray[np.int64], seed: int = 0) -> Estimate:
+    """The mean of values (n,) with the interval of a bootstrap over groups (n,)."""
+    names, index = np.unique(groups, return_inverse=True)
+    sums = np.bincount(index, weights=values)
+    counts = np.bincount(index)
+    even = np.full(len(names), 1.0 / len(names))
+    draws = np.random.default_rng(seed).multinomial(len(names), even, size=999)
+    low, high = np.quantile(
+        (draws @ sums) / (draws @ counts), [0.5 - 0.5 * CONFIDENCE, 0.5 + 0.5 * CONFIDENCE]
+    )
+    return Estimate(float(np.mean(values)), float(low), float(high), CONFIDENCE)
+
+
 def _cost(rows: Array, softness: float) -> float:
     return float(softness**2 * np.sum(np.sqrt(1.0 + np.sum(rows**2, axis=1) / softness**2) - 1.0))
 

@@ -13,7 +13,7 @@ from ...impact_laws import ImpactLaw
 from ...progress import ProgressBar
 from ..record.trajectory import Trajectory
 from ..simulator import Simulator
-from .comparison import Comparison, compare
+from .comparison import Comparison, apart, compare
 from .flights import Flight
 from .identification import Identification
 from .measured import Measured
@@ -107,9 +107,8 @@ class _RunToss:
         except ValueError:  # noise that brings the start into the plane says nothing about the end
             return motion.name, compared, None, ""
         ends = [one.sample(min(seconds, one.end_time)) for one in (run, other)]
-        apart = float(np.linalg.norm(ends[0].position[1] - ends[1].position[1]))
-        overlap = min(abs(float(ends[0].orientation[1] @ ends[1].orientation[1])), 1.0)
-        return motion.name, compared, np.array([apart, 2.0 * np.arccos(overlap)]), ""
+        poses = [pose for end in ends for pose in (end.position[1:], end.orientation[1:])]
+        return motion.name, compared, np.ravel(apart(*poses)), ""
 
 
 def _noise(flight: Flight, interval: float) -> Array:
@@ -168,13 +167,13 @@ def run_tosses(
     compared, names, noise, refused = [], [], [], {}
     with ProgressBar(0.0, float(len(motions)), "tosses") as bar:
         ended = (executor.map if executor else map)(one, enumerate(motions))
-        for number, (name, comparison, apart, why) in enumerate(ended):
+        for number, (name, comparison, moved, why) in enumerate(ended):
             bar.show(float(number))
             if comparison is None:
                 refused[name] = why
                 continue
             compared.append(comparison)
             names.append(name)
-            if apart is not None:
-                noise.append(apart)
+            if moved is not None:
+                noise.append(moved)
     return TossErrors(compared, names, refused, np.array(noise).reshape(-1, 2))

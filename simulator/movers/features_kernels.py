@@ -111,8 +111,8 @@ def is_of_cylinder(world, o):
 
 @kernel()
 def room_on_cylinders(world, c, walls_alone):
-    """What contact c of the island that is open has left on the cylinders among its sides, with what it may be
-    beyond; where `walls_alone` count, those of ends and rims are known otherwise."""
+    """What contact c of the island that is open has left on the cylinders among its sides; where `walls_alone`
+    count, those of ends and rims are known otherwise."""
     o = contacts(world)[local_contacts(world)[c]]
     size = size_of(world, o.first, o.second)
     room, place = np.inf, vector3()
@@ -138,18 +138,16 @@ def room_of(world, c):
     o = contacts(world)[local_contacts(world)[c]]
     if o.pair < 0 or o.feature[0] == LIMIT:
         return np.inf
-    if is_of_cylinder(world, o):
-        call(header(world).cylinder_room, world, c, 0)
-        return min(header(world).room, room_on_cylinders(world, c, header(world).room_within))
-    if bodies(world)[o.second].level < 0:
-        return np.inf
     size = size_of(world, o.first, o.second)
     slack = STAY * CONTACT_GAP * size
-    room = np.inf
+    if is_of_cylinder(world, o):
+        call(header(world).cylinder_room, world, c, 0)
+        return min(header(world).room, room_on_cylinders(world, c, header(world).room_within) + slack)
+    if bodies(world)[o.second].level < 0:
+        return np.inf
     met = kind_of(world, o.first, o.second)
     of_meshes = met == MESHES or met == ROUND_MESH
-    if met == ROUND_MESH:
-        room = room_on_cylinders(world, c, False) - slack
+    room = room_on_cylinders(world, c, False) if met == ROUND_MESH else np.inf
     place = vector3()
     for side in range(2):
         body = o.first if side == 0 else o.second
@@ -157,8 +155,6 @@ def room_of(world, c):
         feature, number = o.feature[side], o.index[side]
         if of_meshes and kind != ROUND:
             room = min(room, room_on_mesh(world, c, side))
-            continue
-        if of_meshes:
             continue
         if kind != HULL and kind != BALL:
             continue
