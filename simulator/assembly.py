@@ -69,6 +69,7 @@ def equip(world: World, law: ImpactLaw) -> None:
         ):
             header[field][kind] = python_parts.address_of(function)
     header["room_part"] = python_parts.address_of(python_parts.room_on_mesh)
+    header["apart_part"] = python_parts.address_of(python_parts.apart_of_cylinder_and_mesh)
     parts.append(("cylinder_room", None, kinds_kernels.room_of_cylinder, False))
     parts.append(("pivots", None, pivot_kernels.pivot_forces, False))
     if not model.articulation.is_empty:

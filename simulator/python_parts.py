@@ -15,7 +15,14 @@ from numpy.typing import NDArray
 from ..compiled import Part
 from .collision.held_features import held_features, kept, slides_past
 from .collision.mesh_room_kernels import mesh_room
-from .collision.pairs import contact_patch, overlap, pair_gap, pair_impact, pair_size
+from .collision.pairs import (
+    contact_patch,
+    gap_of_cylinder_and_mesh,
+    overlap,
+    pair_gap,
+    pair_impact,
+    pair_size,
+)
 from .engine.contacts_kernels import add_contacts, lasting_of
 from .engine.kinds_kernels import slow_speed
 from .engine.pairs_kernels import pair_row
@@ -178,6 +185,19 @@ def gap_of_meshes(world: World, i: int, j: int) -> int:
     states = world.states_at(float(world.header["time"]), pair)
     depth = overlap(world.model, pair, states)
     world.header["span"] = -depth if depth > 0.0 else pair_gap(world.model, pair, states)[1]
+    return 0
+
+
+def apart_of_cylinder_and_mesh(world: World, c: int, side: int) -> int:
+    """Let ``header.apart`` be the true distance [m] of the cylinder and the mesh whose contact is asked about,
+    negative where they overlap."""
+    contact, states = world.contacts[int(world.header["asked_contact"])], np.empty((2, 13))
+    pair = int(contact["first"]), int(contact["second"])
+    asked = world.asked_states(int(world.header["m"]))
+    for one, body in zip(states, pair, strict=True):
+        motion = world.motions[body]
+        one[:] = asked[int(motion["local"])] if world.model.movable[body] else motion["state"]
+    world.header["apart"] = gap_of_cylinder_and_mesh(world.model, pair, states)
     return 0
 
 

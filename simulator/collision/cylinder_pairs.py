@@ -52,6 +52,12 @@ def surface_distance(
     return (centres / length if length > 0.0 else np.array([0.0, 0.0, 1.0])), 0.0
 
 
+def signed_gap(cylinder: CollisionShape, mesh: FeatureMesh, states: Array, size: float) -> float:
+    """Gap to the closest triangle [m], or of the deepest where triangles reach into the cylinder."""
+    cylinder, states = _seen_from_its_middle(cylinder, states)
+    return float(cylinder_kernels.cylinder_distance(cylinder, states[0], mesh, states[1], size)[3])
+
+
 def overlap_depth(cylinder: CollisionShape, mesh: FeatureMesh, states: Array, size: float) -> float:
     """How deep they reach into each other [m], 0 if they are apart; a lower bound.
 
@@ -59,7 +65,7 @@ def overlap_depth(cylinder: CollisionShape, mesh: FeatureMesh, states: Array, si
     mesh.
     """
     cylinder, states = _seen_from_its_middle(cylinder, states)
-    depth = -float(cylinder_kernels.cylinder_distance(cylinder, states[0], mesh, states[1], size)[3])
+    depth = -signed_gap(cylinder, mesh, states, size)
     turn, other = rotation_matrix(states[0, 3:7]), rotation_matrix(states[1, 3:7])
     shift = states[1, :3] - states[0, :3]
     points = (mesh.points @ other.T + shift) @ turn

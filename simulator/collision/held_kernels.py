@@ -2,11 +2,13 @@
 
 A plane that goes with a face of one body, or stays across two crossing edges, keeps the bodies apart for as long as
 the points of both stay on their sides of it. Points that the held contacts keep on it, which are those in the point
-or line that the contacts span, need no watching; contacts that span a plane leave nothing to watch. Of all planes
-that the held features offer, the one that keeps the bodies apart longest leads the search, which advances by roots
-of quadratics under the heights of the points that are watched, as `convex_impact_kernels.pair_impact` does.
-Contacts that are only near are kept from overlapping by implicit steps: their points are left out too, but span
-nothing. Where no plane is between the bodies any more, features that have come near offer others.
+or line that the contacts span where all of these lie in the plane, need no watching; contacts that span a plane
+leave nothing to watch. Of all planes that the held features offer, the one that keeps the bodies apart longest
+leads the search, which advances by roots of quadratics under the heights of the points that are watched, as
+`convex_impact_kernels.pair_impact` does.
+Contacts that are only near are kept from overlapping by implicit steps: their points are left out too, in the plane
+of the face or the edges that they touch, but span nothing. Where no plane is between the bodies any more, features
+that have come near offer others.
 (Following all pairs of features, as for triangle meshes, costs fifty times as much; following one axis without
 regard to what is held stands still at the held points.)
 """
@@ -80,8 +82,8 @@ def spanned(points, size, basis):
 
 
 @kernel()
-def mark_kept(shape, frame, lift, nx, ny, nz, rank, basis, size, kept):
-    """Mark in kept (points,) those of a shape, moved by `lift` [m] along n, that lie in what is spanned."""
+def mark_within(shape, frame, lift, nx, ny, nz, rank, basis, size, within):
+    """Mark in `within` (points,) those of a shape, moved by `lift` [m] along n, that lie in what is spanned."""
     for j in range(shape.points.shape[0]):
         p = shape.points[j]
         x, y, z = to_world(frame, p[0], p[1], p[2])
@@ -91,7 +93,7 @@ def mark_kept(shape, frame, lift, nx, ny, nz, rank, basis, size, kept):
         if rank > 0:
             along = x * basis[1, 0] + y * basis[1, 1] + z * basis[1, 2]
             x, y, z = x - along * basis[1, 0], y - along * basis[1, 1], z - along * basis[1, 2]
-        kept[j] = x * x + y * y + z * z <= (_ON_HULL * size) ** 2
+        within[j] = x * x + y * y + z * z <= (_ON_HULL * size) ** 2
 
 
 @kernel()
@@ -263,6 +265,62 @@ def add_plane(planes, count, side, one, other, stays):
     return count + 1
 
 
+@kernel()
+def lies_on_face(shape, f, feature, number):
+    """Whether a feature of a hull lies in the plane of its face f."""
+    if feature == FACE:
+        return number == f
+    if feature == EDGE and number >= 0:
+        return shape.edge_faces[number, 0] == f or shape.edge_faces[number, 1] == f
+    if feature == POINT:
+        for k in range(shape.face_starts[f], shape.face_starts[f + 1]):
+            if shape.face_corners[k] == number:
+                return True
+    return False
+
+
+@kernel()
+def lies_on_edge(shape, e, feature, number):
+    """Whether a feature of a hull lies on its edge e."""
+    if feature == EDGE:
+        return number == e
+    return feature == POINT and (shape.edge_ends[e, 0] == number or shape.edge_ends[e, 1] == number)
+
+
+@kernel()
+def lies_in_plane(A, B, plane, feature, index):
+    """Whether a contact (feature, index (2,)) lies in a plane of `add_planes` while it is held."""
+    if plane[0] == 0:
+        return lies_on_face(A, plane[1], feature[0], index[0])
+    if plane[0] == 1:
+        return lies_on_face(B, plane[1], feature[1], index[1])
+    return lies_on_edge(A, plane[1], feature[0], index[0]) or lies_on_edge(B, plane[2], feature[1], index[1])
+
+
+@kernel()
+def keep_points(A, B, plane, feature, index, near, within_a, within_b, kept_a, kept_b):
+    """Mark in kept (points,) of both sides what contacts keep on its side of a plane: points that are held or near
+    on its face, edges that stay in it, and, where all that is held lies in it, what is `within` their span."""
+    all_in = True
+    for k in range(feature.shape[0]):
+        if not near[k] and not lies_in_plane(A, B, plane, feature[k], index[k]):
+            all_in = False
+        for side in range(2):
+            other = 1 - side
+            on_it = plane[0] == side and feature[k, side] == FACE and index[k, side] == plane[1]
+            if on_it and feature[k, other] == POINT and index[k, other] >= 0:
+                (kept_b if side == 0 else kept_a)[index[k, other]] = True
+    if plane[3]:
+        for end in range(2):
+            kept_a[A.edge_ends[plane[1], end]] = True
+            kept_b[B.edge_ends[plane[2], end]] = True
+    if all_in:
+        for j in range(kept_a.size):
+            kept_a[j] = kept_a[j] or within_a[j]
+        for j in range(kept_b.size):
+            kept_b[j] = kept_b[j] or within_b[j]
+
+
 @kernel(allocates=True)
 def held_impact(
     A, CA, bounds_a, start_a, B, CB, bounds_b, start_b, span, feature, index, point, normal, near, holds, size,
@@ -284,21 +342,17 @@ def held_impact(
     moving_b, turning_b = used_terms(CB)
     frame_of_piece(CA, moving_a, turning_a, start_a, state, frame_a)
     frame_of_piece(CB, moving_b, turning_b, start_b, state, frame_b)
-    kept_a = np.zeros(A.points.shape[0], np.bool_)
-    kept_b = np.zeros(B.points.shape[0], np.bool_)
-    edge_a, edge_b = np.empty_like(kept_a), np.empty_like(kept_b)
+    within_a = np.zeros(A.points.shape[0], np.bool_)
+    within_b = np.zeros(B.points.shape[0], np.bool_)
     nx, ny, nz = normal[0, 0], normal[0, 1], normal[0, 2]
-    if holds:
-        if rank >= 0:
-            mark_kept(A, frame_a, -A.radius, nx, ny, nz, rank, basis, size, kept_a)
-            mark_kept(B, frame_b, B.radius, nx, ny, nz, rank, basis, size, kept_b)
-        for k in range(near.size):
-            if near[k] and feature[k, 0] == POINT and index[k, 0] >= 0:
-                kept_a[index[k, 0]] = True
-            if near[k] and feature[k, 1] == POINT and index[k, 1] >= 0:
-                kept_b[index[k, 1]] = True
+    if holds and rank >= 0:
+        mark_within(A, frame_a, -A.radius, nx, ny, nz, rank, basis, size, within_a)
+        mark_within(B, frame_b, B.radius, nx, ny, nz, rank, basis, size, within_b)
     planes = np.empty((_PLANES, 4), np.int64)
+    kept_a = np.zeros((_PLANES, within_a.size), np.bool_)
+    kept_b = np.zeros((_PLANES, within_b.size), np.bool_)
     count = add_planes(A, frame_a, B, frame_b, feature, index, normal, near, holds and rank == 0, planes, 0)
+    known = 0
     n, o = vector3(), vector3()
     tau = 0.0
     for made in range(MOST_SEARCH_STEPS):
@@ -308,9 +362,15 @@ def held_impact(
             frame_of_piece(CB, moving_b, turning_b, start_b + tau, state, frame_b)
         left = span - tau
         far, fast, horizon = turning_bounds(A, frame_a, bounds_a, B, frame_b, bounds_b, left)
+        if holds:
+            for p in range(known, count):
+                keep_points(
+                    A, B, planes[p], feature, index, near, within_a, within_b, kept_a[p], kept_b[p]
+                )  # fmt: skip
+        known = count
         step, clear, deeper = 0.0, -np.inf, 0.0
         for p in range(count):
-            here, there, longest = kept_a, kept_b, horizon
+            longest = horizon
             if planes[p, 0] == 0:
                 face_plane(A, frame_a, planes[p, 1], -1.0, n, o)
                 turning, swing = np.sqrt(bounds_a[4]), bounds_a[4]
@@ -318,15 +378,6 @@ def held_impact(
                 face_plane(B, frame_b, planes[p, 1], 1.0, n, o)
                 turning, swing = np.sqrt(bounds_b[4]), bounds_b[4]
             else:
-                if planes[p, 3]:  # both edges stay in this plane as a whole, wherever they cross
-                    for i in range(kept_a.shape[0]):
-                        edge_a[i] = kept_a[i]
-                    for i in range(kept_b.shape[0]):
-                        edge_b[i] = kept_b[i]
-                    for end in range(2):
-                        edge_a[A.edge_ends[planes[p, 1], end]] = True
-                        edge_b[B.edge_ends[planes[p, 2], end]] = True
-                    here, there = edge_a, edge_b
                 a, b = A.edges[planes[p, 1]], B.edges[planes[p, 2]]
                 ax, ay, az = to_world(frame_a, a[0], a[1], a[2])
                 bx, by, bz = to_world(frame_b, b[0], b[1], b[2])
@@ -338,8 +389,8 @@ def held_impact(
                     ax, ay, az, bx, by, bz, bounds_a[4], bounds_b[4], horizon
                 )
             allowed, gap, sinks = plane_step(
-                A, frame_a, bounds_a, B, frame_b, bounds_b, n, o, turning, swing, here, there, planes[p, 0], far,
-                fast, longest, size, slow, deepest,
+                A, frame_a, bounds_a, B, frame_b, bounds_b, n, o, turning, swing, kept_a[p], kept_b[p],
+                planes[p, 0], far, fast, longest, size, slow, deepest,
             )  # fmt: skip
             step, clear, deeper = max(step, allowed), max(clear, gap), max(deeper, sinks)
             if step >= horizon:
@@ -354,7 +405,6 @@ def held_impact(
             _, others, _, features, indices, _, _ = pair_contacts(
                 A, state_a, B, state_b, size, _OFFERS * size, CONTACT_GAP * size
             )
-            known = count
             count = add_planes(
                 A, frame_a, B, frame_b, features, indices, others, np.zeros(others.shape[0], np.bool_), False,
                 planes, count,

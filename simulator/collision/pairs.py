@@ -125,6 +125,19 @@ def overlap(model: Model, pair: Pair, states: Array) -> float:
     return max(0.0, -pair_gap(model, pair, states)[1])
 
 
+def gap_of_cylinder_and_mesh(model: Model, pair: Pair, states: Array) -> float:
+    """Gap [m] of a cylinder and the closest triangle of a mesh, with states (2, 13) in the order of the pair; where
+    triangles reach into the cylinder, less than zero: that of the deepest."""
+    ordered = _cylinder_and_mesh(model, pair)
+    assert ordered is not None
+    cylinder, mesh = ordered
+    if ordered != pair:
+        states = states[::-1]
+    return cylinder_pairs.signed_gap(
+        _shape(model, cylinder), model.surface(mesh), states, pair_size(model, pair)
+    )
+
+
 def half_space_impact(
     model: Model,
     pair: Pair,

@@ -216,7 +216,8 @@ def add_contacts(world, i, j, pair, point, normal, gap, feature, index, along, r
 @kernel()
 def carry_over(world, pair, before):
     """Let new contacts of a pair take modes and forces of those that it had (a chain of rows), which are dropped,
-    and twice their reach: what they slide past parts from them in proportion."""
+    and twice their reach: what they slide past parts from them in proportion. Their levels too where they overlap;
+    else `attach` counts their gaps from where they are now."""
     table = contacts(world)
     row = pairs(world)[pair].contact
     while row >= 0:
@@ -231,7 +232,7 @@ def carry_over(world, pair, before):
             ):  # fmt: skip
                 c.mode, c.reach = o.mode, 2.0 * o.reach
                 if o.mode != OPEN:
-                    c.level = o.level
+                    c.level = 0.0 if o.level > 0.0 else o.level
                 for i in range(3):
                     c.force[i] = o.force[i]
                     c.turn_force[0, i], c.turn_force[1, i] = o.turn_force[0, i], o.turn_force[1, i]

@@ -7,7 +7,7 @@ CONTACT_GAP of the size, and puts them into the pair's chain of contacts; it ret
 
 import numpy as np
 
-from ...compiled import kernel, part
+from ...compiled import call, kernel, part
 from ..collision.convex_contacts_kernels import RIM_POINTS, half_space_contacts, pair_contacts
 from ..collision.convex_impact_kernels import half_space_impact, pair_impact
 from ..collision.held_kernels import held_impact
@@ -45,7 +45,7 @@ from .contacts_kernels import (
     way_of_step,
 )
 from .flight_kernels import place_at, state_at
-from .pairs_kernels import inside_row, is_second, pair_row, size_of
+from .pairs_kernels import ROUND_MESH, inside_row, is_second, kind_of, pair_row, size_of
 from .shapes_kernels import bounds_of, piece_of, shape_of
 from .tables_kernels import (
     BALLISTIC,
@@ -490,6 +490,9 @@ def room_of_cylinder(world, c, j):
         w.apart_pair = o.pair
         if plane.level < 0:
             w.apart = half_space_gap(shape_of(world, o.first), first, plane.normal, plane.offset)
+        elif kind_of(world, o.first, o.second) == ROUND_MESH:
+            w.asked_contact = local_contacts(world)[c]
+            call(w.apart_part, world, c, j)
         else:
             _, w.apart = pair_separation(
                 shape_of(world, o.first), first, shape_of(world, o.second), second, size

@@ -505,6 +505,7 @@ HEADER = np.dtype(
         ("forces", WHOLE),
         ("functions", WHOLE),  # forces that are given in Python
         ("room_part", WHOLE),
+        ("apart_part", WHOLE),  # of a cylinder and a mesh
         ("cylinder_room", WHOLE),
         ("pivots", WHOLE),
         ("search", WHOLE, (PAIR_KINDS,)),

@@ -9,7 +9,17 @@ import numpy as np
 
 from ...compiled import call, kernel
 from ..engine.contacts_kernels import EDGE, FACE, LIMIT, POINT, RIM
-from ..engine.pairs_kernels import BALL, HULL, MESHES, ROUND, ROUND_MESH, has_cylinder, kind_of, size_of
+from ..engine.pairs_kernels import (
+    BALL,
+    HULL,
+    MESHES,
+    ROUND,
+    ROUND_MESH,
+    ROUNDS,
+    has_cylinder,
+    kind_of,
+    size_of,
+)
 from ..engine.shapes_kernels import shape_of
 from ..engine.tables_kernels import (
     bodies,
@@ -102,14 +112,6 @@ def room_on_cylinder(shape, feature, number, other, x, y, z, nx, ny, nz, size):
 
 
 @kernel()
-def is_of_cylinder(world, o):
-    """Whether the room of a contact is that of a cylinder: a distance."""
-    if o.pair < 0 or o.feature[0] == LIMIT:
-        return False
-    return has_cylinder(world, o.first, o.second) and kind_of(world, o.first, o.second) != ROUND_MESH
-
-
-@kernel()
 def room_on_cylinders(world, c, walls_alone):
     """What contact c of the island that is open has left on the cylinders among its sides; where `walls_alone`
     count, those of ends and rims are known otherwise."""
@@ -134,20 +136,22 @@ def room_on_cylinders(world, c, walls_alone):
 
 @kernel()
 def room_of(world, c):
-    """Room [m] of contact c of the island that is open, where it is placed."""
+    """Room [m] of contact c of the island that is open, where it is placed: on features of hulls and meshes, and of
+    cylinders, where it is a distance."""
     o = contacts(world)[local_contacts(world)[c]]
     if o.pair < 0 or o.feature[0] == LIMIT:
-        return np.inf
+        return np.inf, np.inf
     size = size_of(world, o.first, o.second)
-    slack = STAY * CONTACT_GAP * size
-    if is_of_cylinder(world, o):
+    slack, distance = STAY * CONTACT_GAP * size, np.inf
+    if has_cylinder(world, o.first, o.second):
         call(header(world).cylinder_room, world, c, 0)
-        return min(header(world).room, room_on_cylinders(world, c, header(world).room_within) + slack)
-    if bodies(world)[o.second].level < 0:
-        return np.inf
+        distance = header(world).room
+        distance = min(distance, room_on_cylinders(world, c, header(world).room_within) + slack)
     met = kind_of(world, o.first, o.second)
+    if met == ROUNDS or bodies(world)[o.second].level < 0:
+        return np.inf, distance
     of_meshes = met == MESHES or met == ROUND_MESH
-    room = room_on_cylinders(world, c, False) if met == ROUND_MESH else np.inf
+    room = np.inf
     place = vector3()
     for side in range(2):
         body = o.first if side == 0 else o.second
@@ -173,7 +177,7 @@ def room_of(world, c):
             room = min(room, room_on_edge(shape, number, x, y, z, nx, ny, nz, rounded, size, sharp_point))
         elif feature == POINT and rounded:
             room = min(room, room_at_point(shape, number, nx, ny, nz, size))
-    return room + slack
+    return room + slack, distance
 
 
 @kernel()

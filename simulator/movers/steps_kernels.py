@@ -47,11 +47,12 @@ from ..tolerances import (
     SLOW_START,
     SLOW_STOP,
     STRAIGHT_SLIP,
+    SURELY_FAILS,
     TURNING,
 )
 from .derive_kernels import GROWTH, SHRINK, STRAIGHT, derive, resized, scale_of
 from .ends_kernels import DRIVE_CHANGES, FAILS, LEAVES, NOTHING, OPENS, PRESSES, REACHES_LIMIT, SLIPS, STOPS
-from .features_kernels import is_of_cylinder, room_of
+from .features_kernels import room_of
 from .force_kernels import contact_rates
 from .joint_parts_kernels import MARGIN, ROOM
 from .modes_kernels import bring_back, fastest, keep_closed, worst_off
@@ -86,8 +87,9 @@ def error_of(world, before, K, h):
 @kernel()
 def take_stages(world, y, K, P, h, first, last, out):
     """Fill out with the states at stage `last`, and K and P with the derivatives and powers of stages first to
-    last; whether all could be found."""
-    m = header(world).m
+    last. Returns whether all could be found, and (the least margin of what the modes claim, the share of the step)
+    of those within it."""
+    m, least, at = header(world).m, np.inf, 1.0
     for stage in range(first, last + 1):
         for k in range(m):
             for i in range(13):
@@ -96,8 +98,12 @@ def take_stages(world, y, K, P, h, first, last, out):
                     total += STEP[stage, j] * K[j, k, i]
                 out[k, i] = y[k, i] + h * total
         if not derive(world, out, header(world).time + h * SHARE[stage], K[stage], P[stage], False):
-            return False
-    return True
+            return False, least, at
+        if SHARE[stage] < 1.0:
+            margin, _, _ = least_margin(world)
+            if margin < least:
+                least, at = margin, SHARE[stage]
+    return True, least, at
 
 
 @kernel()
@@ -191,31 +197,26 @@ def least_margin(world):
 
 @kernel()
 def least_room(world, allowed):
-    """The smallest room at the state placed last: (room, its rate where that is of a joint, what has it). That is a
-    contact, or -1: a joint that comes to a limit. `allowed` (3,) [m] counts as room of contacts of hulls, of those
-    of cylinders, and of joints."""
+    """The smallest room at the state placed last: (room, its rate where that is of a joint, what has it, what it is
+    of). What has it is a contact, or -1: a joint that comes to a limit. `allowed` (3,) [m] counts as room of
+    features of hulls and meshes, of cylinders, and of joints."""
     w = header(world)
-    least, rate, which = np.inf, 0.0, -1
+    least, rate, which, kind = np.inf, 0.0, -1, OF_JOINTS
     mode = local_mode(world)
     w.apart_pair = -1
     for c in range(w.nc):
-        if mode[c] != OPEN:
-            room = room_of(world, c) + allowed[room_kind(world, c)]
-            if room < least:
-                least, which = room, c
+        if mode[c] == OPEN:
+            continue
+        room, distance = room_of(world, c)
+        if room + allowed[OF_HULLS] < least:
+            least, which, kind = room + allowed[OF_HULLS], c, OF_HULLS
+        if distance + allowed[OF_CYLINDERS] < least:
+            least, which, kind = distance + allowed[OF_CYLINDERS], c, OF_CYLINDERS
     if w.ng > 0 and w.joints != 0:
         call(w.joints, world, ROOM, 0)
         if w.way + allowed[OF_JOINTS] < least:
-            least, rate, which = w.way + allowed[OF_JOINTS], w.way_rate, -1
-    return least, rate, which
-
-
-@kernel()
-def room_kind(world, c):
-    """What the room of contact c of those shown, or of a joint (-1), counts among."""
-    if c < 0:
-        return OF_JOINTS
-    return OF_CYLINDERS if is_of_cylinder(world, contacts(world)[local_contacts(world)[c]]) else OF_HULLS
+            least, rate, which, kind = w.way + allowed[OF_JOINTS], w.way_rate, -1, OF_JOINTS
+    return least, rate, which, kind
 
 
 @kernel(allocates=True)
@@ -292,18 +293,17 @@ def end_of_room(world, C, scratch, must):
         x = look / _LOOKS
         on_step(C, x, scratch)
         place(world, scratch)
-        room, rate, which = least_room(world, allowed)
+        room, rate, which, kind = least_room(world, allowed)
         for _ in range(3 if look == 0 else 0):
             if room >= 0.0:
                 break
-            kind = room_kind(world, which)  # rounding: it is about to come in again, or it ends here
-            if kind == OF_JOINTS and rate >= 0.0:
+            if kind == OF_JOINTS and rate >= 0.0:  # rounding: it is about to come in again, or it ends here
                 room = 0.0
                 break
             if kind == OF_JOINTS or must <= 0.0:
                 return 0.0, which
             allowed[kind] = (must if kind == OF_HULLS else PENETRATION * header(world).length) - room
-            room, rate, which = least_room(world, allowed)
+            room, rate, which, kind = least_room(world, allowed)
         if look > 0 and room >= 0.0 and which < 0 and rate_before < 0.0 < rate and before + room < np.inf:
             dip, deepest = lowest_room(world, C, low, x, scratch, allowed)
             if deepest < 0.0:
@@ -323,7 +323,7 @@ def lowest_room(world, C, low, high, scratch, allowed):
         middle = 0.5 * (low + high)
         on_step(C, middle, scratch)
         place(world, scratch)
-        room, rate, _ = least_room(world, allowed)
+        room, rate, _, _ = least_room(world, allowed)
         if room < 0.0 or high - low < 1e-12:
             break
         if rate < 0.0:
@@ -344,14 +344,14 @@ def halve_room(world, C, low, high, scratch, allowed):
             break
         on_step(C, middle, scratch)
         place(world, scratch)
-        room, _, _ = least_room(world, allowed)
+        room, _, _, _ = least_room(world, allowed)
         if room < 0.0:
             high = middle
         else:
             low = middle
     on_step(C, high, scratch)
     place(world, scratch)
-    _, _, which = least_room(world, allowed)
+    _, _, which, _ = least_room(world, allowed)
     return high, which
 
 
@@ -366,16 +366,26 @@ def margin_at(world, C, x, h, force, joint, a, scratch, D, power):
 
 
 @kernel()
-def first_end(world, C, h, at_start, at_end, force, joint, a, scratch, D, power):
+def first_end(world, C, h, at_start, at_end, within, force, joint, a, scratch, D, power):
     """Share of a step of h [s] at which what the modes claim first fails, with what ends and which contact: by safe
-    secants on dense output C. `at_start`, `at_end`: least margins; force, joint, a: as in `margin_at`."""
+    secants on dense output C. `at_start`, `at_end`: least margins; force, joint, a: as in `margin_at`.
+
+    Where contacts come to lie in line, their forces go through infinity, and are well again when the step ends:
+    where the modes surely fail at the share `within`, which a stage of the step had, it is looked at too.
+    """
     share, which = end_of_room(world, C, scratch, 0.0)
     what = NOTHING
     if share < 1.0:
         what = LEAVES if which >= 0 else REACHES_LIMIT
-    elif at_end >= -FORCE_MARGIN:
+    elif at_end >= -FORCE_MARGIN and within == 1.0:
         return share, what, which
-    above, ends, contact = margin_at(world, C, share, h, force, joint, a, scratch, D, power)
+    above, ends, contact = 0.0, what, which
+    if within < share:
+        above, ends, contact = margin_at(world, C, within, h, force, joint, a, scratch, D, power)
+    if above < -SURELY_FAILS:
+        share = within
+    else:
+        above, ends, contact = margin_at(world, C, share, h, force, joint, a, scratch, D, power)
     if above >= -FORCE_MARGIN:
         return share, what, which
     what, which = ends, contact
@@ -496,23 +506,25 @@ def make_step(world, longest, C, work):
             if derive(world, end, w.time + done, K[0], P[0], False):
                 at_end, _, _ = least_margin(world)
                 share, what, which = first_end(
-                    world, C, done, at_start, at_end, kept, kept_joint, kept_a, scratch, K[0], P[0]
+                    world, C, done, at_start, at_end, 1.0, kept, kept_joint, kept_a, scratch, K[0], P[0]
                 )
                 return done, share, what, which, following
             derive(world, y, w.time, K[0], P[0], True)
         copy_forces(world, kept, kept_joint, kept_a, force, joint, a)
     least = LEAST_STEP * w.duration
-    next_h, at_end, found = h, 0.0, False
+    next_h, at_end, within, found = h, 0.0, 1.0, False
     tried, before = np.inf, np.inf
     for _ in range(_ATTEMPTS):
-        error = error_of(world, y, K, h) if take_stages(world, y, K, P, h, 1, STAGES, end) else np.inf
+        taken, margin, at = take_stages(world, y, K, P, h, 1, STAGES, end)
+        error = error_of(world, y, K, h) if taken else np.inf
         rounded = before < np.inf and error <= ROUNDED_STEP and error > before * (h / tried) ** 2
         tried, before = h, error
         if rounded or error <= w.accuracy or (w.fixed_step > 0.0 and error < np.inf):
             # rounding, too: of the order of the method it would have shrunk much more
             next_h = GROWTH * h if rounded else resized(h, error, w.accuracy)
             at_end, _, _ = least_margin(world)
-            found = take_stages(world, y, K, P, h, STAGES + 1, DENSE_STAGES - 1, scratch)
+            within = at if margin < -SURELY_FAILS else 1.0
+            found, _, _ = take_stages(world, y, K, P, h, STAGES + 1, DENSE_STAGES - 1, scratch)
             if found or w.fixed_step > 0.0:
                 break
             h, before = h * SHRINK, np.inf
@@ -526,6 +538,6 @@ def make_step(world, longest, C, work):
     dense_output(world, y, end, K, h, C)
     dense_work(world, P, h, work)
     share, what, which = first_end(
-        world, C, h, at_start, at_end, kept, kept_joint, kept_a, scratch, K[0], P[0]
+        world, C, h, at_start, at_end, within, kept, kept_joint, kept_a, scratch, K[0], P[0]
     )
     return h, share, what, which, next_h

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 import trimesh
+from scipy.optimize import brentq
 from scipy.spatial.transform import Rotation
 
 from carom import (
@@ -23,7 +24,9 @@ from carom import (
 from carom.demos.hanging_ring import ring_mesh
 from carom.simulator.collision.collision_shape import collision_shape
 from carom.simulator.collision.convex_contacts_kernels import pair_contacts
-from carom.simulator.collision.held_kernels import swing_across
+from carom.simulator.collision.held_kernels import held_impact, swing_across
+from carom.simulator.event import Feature
+from carom.simulator.kernels import TERMS
 
 GRAVITY = 9.81
 
@@ -131,6 +134,75 @@ def test_an_axis_across_two_edges_swings_no_more_than_its_bound(seed):
         before, now, after = axis(t - h), axis(t), axis(t + h)
         assert np.linalg.norm(after - before) / (2.0 * h) <= turning * (1.0 + 1e-6)
         assert np.linalg.norm(after - 2.0 * now + before) / h**2 <= swing * (1.0 + 1e-4)
+
+
+def series(function, derivative, turn, rate):
+    """Taylor coefficients (TERMS,) of cos or sin (turn + rate t), whose derivative is +-the other."""
+    values = [function(turn), derivative(turn)] * TERMS
+    signs = [(1.0, 1.0, -1.0, -1.0)[k % 4] for k in range(TERMS)]
+    return np.array([signs[k] * values[k] * rate**k / math.factorial(k) for k in range(TERMS)])
+
+
+def turning_piece(rest, corner, place, turn, rate):
+    """Polynomials (13, TERMS) of a body that turns at `rate` [rad/s] about the axis y through its `corner` (body
+    axes), which stays at `place`; now it is `turn` [rad] from the orientation `rest`."""
+    C = np.zeros((13, TERMS))
+
+    def cosine(angle, speed):
+        return series(math.cos, lambda a: -math.sin(a), angle, speed)
+
+    def sine(angle, speed):
+        return series(math.sin, math.cos, angle, speed)
+
+    x, y, z = rest.apply(-corner)
+    c, s = cosine(turn, rate), sine(turn, rate)
+    C[:3] = [c * x + s * z, np.eye(TERMS)[0] * y, c * z - s * x]
+    C[:3, 0] += place
+    C[7:10, :-1] = C[:3, 1:] * np.arange(1, TERMS)
+    p, q, r, w = rest.as_quat()
+    c, s = cosine(0.5 * turn, 0.5 * rate), sine(0.5 * turn, 0.5 * rate)
+    C[3:7] = [c * w - s * q, c * p + s * r, c * q + s * w, c * r - s * p]
+    C[10:13, 0] = rest.inv().apply((0.0, rate, 0.0))
+    return C
+
+
+def test_an_edge_comes_down_on_the_border_of_the_face_on_which_its_other_end_is_held():
+    """Saved: the other end counted as kept by an edge that was only near, and the crossing was passed over."""
+    shapes = collision_shape(Box((1.0, 1.0, 0.2))), collision_shape(Box((0.1, 0.1, 0.02)))
+    table, plate = shapes
+    top = int(np.flatnonzero(table.normals[:, 2] > 0.5)[0])
+    ends = table.points[table.edge_ends]
+    border = int(np.flatnonzero(((ends[:, :, 0] > 0.4) & (ends[:, :, 2] > 0.0)).all(axis=1))[0])
+    corner, far, beside, last = (
+        int(np.argmin(np.linalg.norm(plate.points - (x, y, -0.01), axis=1)))
+        for x, y in ((-0.05, -0.05), (0.05, -0.05), (0.05, 0.05), (-0.05, 0.05))
+    )
+    side = int(np.flatnonzero((np.sort(plate.edge_ends, axis=1) == sorted((far, beside))).all(axis=1))[0])
+    place = np.array([-0.03, 0.0, 0.0])
+    rest, turn, rate = Rotation.from_euler("zx", (0.2, 1e-6)), -2e-6, 0.01
+    still = np.zeros((13, TERMS))
+    still[:4, 0] = -0.5, 0.0, -0.1, 1.0
+    moving = turning_piece(rest, plate.points[corner], place, turn, rate)
+    reach = np.linalg.norm(plate.points[corner])
+    bounds = np.array([[0.0] * 5, [0.0, 0.0, 0.0, rate**2 * reach, rate**2]])
+
+    def height(t):
+        """Of the edge where it crosses the border of the table."""
+        along = Rotation.from_euler("y", turn + rate * t).apply(rest.apply((1.0, 0.0, 0.0)))
+        return -place[0] / along[0] * along[2]
+
+    meeting = brentq(height, 0.0, 1.0, xtol=1e-15)
+    assert 1e-5 < meeting < 1e-3
+    on_face, crossing = (Feature.FACE, Feature.POINT), (Feature.EDGE, Feature.EDGE)
+    features = np.array([on_face, crossing, on_face])
+    numbers = np.array([[top, corner], [border, side], [top, last]])
+    points, normals = np.tile(place, (3, 1)), np.tile([0.0, 0.0, -1.0], (3, 1))
+    when, hit = held_impact(
+        table, still, bounds[0], 0.0, plate, moving, bounds[1], 0.0, 1e-3, features, numbers, points, normals,
+        np.array([False, True, True]), True, 0.7, 1e-12,
+    )  # fmt: skip
+    assert hit == 1, hit
+    assert when == pytest.approx(meeting, abs=1e-8)
 
 
 def test_edges_that_cross_at_a_distance_have_gaps_of_their_own():

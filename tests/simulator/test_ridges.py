@@ -55,10 +55,7 @@ def quaternion_product(a, b):
 
 @pytest.mark.parametrize("yaw", [0.0, 0.3, 1.2])
 @pytest.mark.parametrize("friction", [0.0, 0.3])
-def test_over_a_ridge_of_a_mesh_as_over_that_of_a_hull(yaw, friction, request):
-    if (yaw, friction) == (0.3, 0.0):
-        said = "forces pass through infinity within one step; they are looked at where it ends alone"
-        request.applymarker(pytest.mark.xfail(reason=said))
+def test_over_a_ridge_of_a_mesh_as_over_that_of_a_hull(yaw, friction):
     mesh = carom.Mesh((ROOF, roof_triangles()))
     hull = carom.ConvexMesh(ROOF)
     runs = []
@@ -70,6 +67,9 @@ def test_over_a_ridge_of_a_mesh_as_over_that_of_a_hull(yaw, friction, request):
         times = np.linspace(0.0, 0.9, 181)
         deepest = max(overlap(simulator.model, (0, 1), runs[-1].sample(time).packed()) for time in times)
         assert deepest <= 1e-9 * simulator.model.size[0]
+        # three contacts come to lie in line, and their forces pass through infinity (saved: 900 N of pull)
+        for time in np.linspace(0.3, 0.45, 151):
+            assert runs[-1].contact_forces(time).unexplained <= 1e-6
     on_mesh, on_hull = (run.sample(times) for run in runs)
     # once it has left the ridge behind, chance grows from rounding with each of many bounces
     together = times <= 0.6

@@ -172,9 +172,6 @@ def test_random_scenes_that_failed(number):
 
 
 @needs_benchmarks
-@pytest.mark.xfail(
-    reason="while a rim slides on a triangle, searches creep, and pass over an edge that comes down"
-)
 def test_a_rim_on_a_triangle_beside_an_edge_that_comes_down():
     module = benchmark("random_scenes")
     scene, law, _ = module.random_scene(5357)
