@@ -293,6 +293,41 @@ def choose_bounds(system, work, rates, count, stream):
 
 
 @kernel(allocates=True)
+def solve_pressing(work, edges):
+    """Solve the complementarity problem of a step for its contacts that may press; others, often most of them, have
+    no impulse. Whether it is solved."""
+    friction, bounds, contacts = work.drawn[0], work.bounds, work.bounds.size
+    rows, count, rubbing = np.empty(work.q.size, np.int64), 0, 0
+    for part in range(2):  # slacks and normal impulses
+        for c in range(contacts):
+            rubbing += part == 0 and friction[c] > 0.0
+            if bounds[c] > 0.0:
+                rows[count] = part * contacts + c
+                count += 1
+    for part in range(2):  # impulses along edges and bounds of slip
+        row, size = 2 * contacts + part * edges * rubbing, 1 if part else edges
+        for c in range(contacts):
+            if friction[c] > 0.0:
+                for k in range(size if bounds[c] > 0.0 else 0):
+                    rows[count] = row + k
+                    count += 1
+                row += size
+    if count == work.q.size:
+        ended, _, _, _ = solve_lcp_from(work.M, work.q, work.cover[0], work.z)
+        return ended == SOLVED
+    M, q, z = np.empty((count, count)), np.empty(count), np.empty(count)
+    for i in range(count):
+        q[i] = work.q[rows[i]]
+        for j in range(count):
+            M[i, j] = work.M[rows[i], rows[j]]
+    ended, _, _, _ = solve_lcp_from(M, q, work.cover[0], z)
+    work.z[:] = 0.0
+    for i in range(count):
+        work.z[rows[i]] = z[i]
+    return ended == SOLVED
+
+
+@kernel(allocates=True)
 def solve_step(system, work):
     """The impulse of a step from `asked` velocities; returns how many solutions were known, 0 none found."""
     found = 0
@@ -306,8 +341,7 @@ def solve_step(system, work):
         work.part[:] = work.impulses[chosen]
         return found
     fill_step(work.asked, work.drawn[0], system.directions, work.bounds, work.q)
-    ended, _, _, _ = solve_lcp_from(work.M, work.q, work.cover[0], work.z)
-    if ended != SOLVED:
+    if not solve_pressing(work, system.directions.shape[0]):
         return 0
     impulse_in_cones(work.z[work.bounds.size :], work.drawn[0], system.directions, work.part)
     return 1
