@@ -188,7 +188,7 @@ def read_store(path: Path, count: int | None = None) -> tuple[Identity, dict[str
 
     Raises FileFormatError with one sentence for what is no such file.
     """
-    with opened(path, KIND, expected=VERSION) as file:
+    with opened(path, KIND, expected=(VERSION,)) as file:
         try:
             identity = Identity(**json.loads(text_of(file, "identity")))
             if type(identity.count) is not int or not 0 <= identity.count <= _MOST_MEMBERS:

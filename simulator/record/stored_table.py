@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...bodies import FileFormatError
+from .row_forms import PlainRows, RowForm
 from .row_table import GrowingTable
 from .schema import RowCheck, is_packed
 
@@ -82,15 +83,22 @@ class StoredTable:
     """The first `count` rows of a data set, read when they are asked for; a `RowTable`.
 
     dataset : as `schema.dataset_in` gives it, in plain chunks or packed ones
-    dtype : of the rows that are given, those in the file may have shorter whole numbers
+    dtype : of the rows that are given
     check : of all rows that are read
+    form : how rows stand in the file, by default as they are but for shorter whole numbers
 
     Raises ValueError where the data set has fewer rows, more than the file can have, or is not stored as a recorder
     stores it. Rows that do not pass the check raise FileFormatError when they are read.
     """
 
     def __init__(
-        self, file: StoredFile, dataset: h5py.Dataset, count: int, dtype: np.dtype[Any], check: RowCheck
+        self,
+        file: StoredFile,
+        dataset: h5py.Dataset,
+        count: int,
+        dtype: np.dtype[Any],
+        check: RowCheck,
+        form: RowForm | None = None,
     ):
         if len(dataset) < count:
             raise ValueError(f"{dataset.name} has {len(dataset)} rows where {count} are needed")
@@ -101,7 +109,7 @@ class StoredTable:
         if dataset.chunks is None:
             raise ValueError(f"{dataset.name} is not stored in chunks of rows")
         self.dtype = dtype
-        self._check = check
+        self._check, self._form = check, form or PlainRows(dtype)
         self._file, self._count = file, count
         self._stored = dataset.dtype
         self._chunk_rows = dataset.chunks[0]
@@ -120,6 +128,16 @@ class StoredTable:
 
     def rows(self, first: int, last: int) -> NDArray[Any]:
         """Rows `first` to before `last`, as an array of its own."""
+        begin, end = self._form.span(first, last)
+        rows = self._form.restored(self._stored_rows(begin, end), begin)[first - begin : last - begin]
+        try:
+            self._check.refuse(rows)
+        except ValueError as error:
+            raise damaged(self._file.path, error) from error
+        return rows
+
+    def _stored_rows(self, first: int, last: int) -> NDArray[Any]:
+        """Rows as they stand in the file."""
         if not 0 <= first <= last <= self._count:
             raise IndexError(f"expected rows within 0 to {self._count}, got {first} to {last}")
         found = np.empty(last - first, dtype=self._stored)
@@ -133,12 +151,7 @@ class StoredTable:
             else:
                 self._file.fill(part, self._chunks[chunk][0] + offset * self._stored.itemsize)
             at = upto
-        rows = found.astype(self.dtype, copy=False)
-        try:
-            self._check.refuse(rows)
-        except ValueError as error:
-            raise damaged(self._file.path, error) from error
-        return rows
+        return found
 
     def taken(self, which: NDArray[np.int64]) -> NDArray[Any]:
         """The rows of these numbers; those near each other are read together."""
