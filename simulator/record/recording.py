@@ -168,8 +168,7 @@ class Recorder:
             _replace(path, image, self._name)
         self._path = path
         try:
-            self._file = h5py.File(path, "r+", libver="latest", locking=False)
-            self._file.swmr_mode = True
+            self._file = _opened_by_its_writer(path)
             self._bytes = StoredFile(path)
         except OSError as error:
             raise OSError(f"{self._name}: cannot be written ({error.strerror or error})") from error
@@ -357,6 +356,16 @@ class Recorder:
             assert self._path is not None
             os.truncate(self._path, self._file.id.get_filesize())
             self._room = 0
+
+
+def _opened_by_its_writer(path: Path) -> h5py.File:
+    """A file to append to in single-writer-multiple-reader mode from the first byte on: one that was killed between
+    opening it and entering that mode could not be read."""
+    access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
+    access.set_libver_bounds(h5py.h5f.LIBVER_LATEST, h5py.h5f.LIBVER_LATEST)
+    access.set_file_locking(False, True)
+    mode = h5py.h5f.ACC_RDWR | h5py.h5f.ACC_SWMR_WRITE
+    return h5py.File(h5py.h5f.open(os.fsencode(path), mode, fapl=access))
 
 
 def _meaning(name: str, form: RowForm) -> dict[str, str]:
