@@ -23,9 +23,9 @@ import numpy as np
 
 from ...bodies import FileFormatError, Scene
 from ...bodies.files import file_path, replaced_when_whole
+from ...interrupts import interrupts_wait
 from ..event import EventKind
 from ..integrator import Integrator
-from ..interrupts import interrupts_wait
 from ..state import Model
 from .log import LOG_TABLES, Log
 from .recorded import recorded_log
@@ -168,7 +168,7 @@ class Recorder:
             _replace(path, image, self._name)
         self._path = path
         try:
-            self._file = _opened_by_its_writer(path)
+            self._file = opened_to_append(path)
             self._bytes = StoredFile(path)
         except OSError as error:
             raise OSError(f"{self._name}: cannot be written ({error.strerror or error})") from error
@@ -358,7 +358,7 @@ class Recorder:
             self._room = 0
 
 
-def _opened_by_its_writer(path: Path) -> h5py.File:
+def opened_to_append(path: Path) -> h5py.File:
     """A file to append to in single-writer-multiple-reader mode from the first byte on: one that was killed between
     opening it and entering that mode could not be read."""
     access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)

@@ -16,7 +16,16 @@ HERE = Path(__file__).parent
 LINKS = HERE.parents[1] / ".links"
 WRITERS = (
     *("run", "run_law_in_python", "run_with_callback", "step_events", "run_again_and_again"),
-    *("save", "save_tree"),
+    *(
+        "save",
+        "save_tree",
+        "save_scene",
+        "save_steps",
+        "ensemble",
+        "write_page",
+        "write_glb",
+        "write_picture",
+    ),
 )
 
 

@@ -8,6 +8,8 @@ import pytest
 
 import carom
 from carom.bodies import Body, HalfSpace, Material, Scene, Sphere
+from carom.compiled import Kernel, _KernelCache
+from carom.simulator.record import sample_kernels
 from carom.simulator.world import World
 
 
@@ -105,3 +107,22 @@ def test_what_the_simulator_calls_may_not_advance_it():
     simulator = carom.Simulator(scene, carom.SequentialReflection())
     with pytest.raises(RuntimeError, match="may not advance the simulator that calls it"):
         simulator.run(1.0)
+
+
+def test_ctrl_c_waits_until_a_kernel_has_been_read(monkeypatch):
+    """Saved: it was lost in what lets LLVM's objects go, or they were let go twice, and the process died."""
+    carom.Simulator(bouncing(1), carom.SequentialReflection()).run(0.1).sample(0.05)
+    (arguments,) = sample_kernels.states_on_pieces.entry.signatures
+    load, read = _KernelCache.load_overload, []
+
+    def interrupted(self, *which):
+        signal.raise_signal(signal.SIGINT)
+        read.append(load(self, *which))
+        return read[-1]
+
+    monkeypatch.setattr(_KernelCache, "load_overload", interrupted)
+    again = Kernel(sample_kernels.states_on_pieces.py_func, sample_kernels.states_on_pieces._options)
+    with pytest.raises(KeyboardInterrupt):
+        again.entry.compile(arguments)
+    assert len(read) == 1
+    assert again.entry.signatures == [arguments]  # nothing of it was cut short
