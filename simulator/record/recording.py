@@ -26,6 +26,7 @@ from ...bodies.files import file_path, replaced_when_whole
 from ...interrupts import interrupts_wait
 from ..event import EventKind
 from ..integrator import Integrator
+from ..left_behind import Held
 from ..state import Model
 from .log import LOG_TABLES, Log
 from .recorded import recorded_log
@@ -169,6 +170,7 @@ class Recorder:
         self._path = path
         try:
             self._file = opened_to_append(path)
+            self._held_file = Held(self, self._file.close)
             self._bytes = StoredFile(path)
         except OSError as error:
             raise OSError(f"{self._name}: cannot be written ({error.strerror or error})") from error
@@ -298,7 +300,7 @@ class Recorder:
 
     def close(self) -> None:
         """Finish the file."""
-        self._file.close()
+        self._held_file.finish()
 
     def _put_rows(self) -> dict[str, int]:
         """Write all rows that are not written yet; how many there are now."""

@@ -10,7 +10,7 @@ import os
 import threading
 import zlib
 from collections.abc import Callable, Sequence
-from io import BufferedReader, FileIO
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...bodies import FileFormatError
+from ..left_behind import Held
 from .row_forms import PlainRows, RowForm
 from .row_table import GrowingTable
 from .schema import RowCheck, is_packed
@@ -34,23 +35,14 @@ DAMAGE = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, O
 """What reading a damaged file may raise."""
 
 
-class _Stream(FileIO):
-    """A file that is closed when nobody uses it any more, which is what is meant and needs no warning.
-
-    A method ``__del__`` that closes it would be the wrong place: Ctrl-C that comes in the midst of it is lost.
-    """
-
-    _dealloc_warn = bool  # of FileIO, called with the stream
-
-
 class StoredFile:
-    """A file to read bytes of, as it was when it was opened; closed when it is no longer used."""
+    """A file to read bytes of, as it was when it was opened; closed some time after it is no longer used."""
 
     def __init__(self, path: Path):
         self.path = path
-        self._stream = _Stream(path)
-        self._closer = BufferedReader(self._stream, 1)  # which closes it
-        self.size = os.fstat(self._stream.fileno()).st_size
+        self._number = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        Held(self, partial(os.close, self._number))
+        self.size = os.fstat(self._number).st_size
         self._turn = threading.Lock()
 
     def read(self, place: int, count: int) -> NDArray[np.uint8]:
@@ -61,10 +53,13 @@ class StoredFile:
 
     def fill(self, rows: NDArray[Any], place: int) -> None:
         """Fill contiguous rows with the bytes from a place on; FileFormatError where that is impossible."""
+        room, found = rows.reshape(-1).view(np.uint8).data, 0
         with self._turn:
             try:
-                self._stream.seek(place)
-                found = self._stream.readinto(rows.data)
+                os.lseek(self._number, place, os.SEEK_SET)
+                while found < rows.nbytes and (part := os.read(self._number, rows.nbytes - found)):
+                    room[found : found + len(part)] = part
+                    found += len(part)
             except (OSError, OverflowError, ValueError) as error:  # a place before or far beyond the file
                 raise damaged(self.path, error) from error
         if found != rows.nbytes:

@@ -1,5 +1,6 @@
 """Signals while compiled code runs: nothing is lost, and nothing is left half done."""
 
+import gc
 import signal
 import threading
 
@@ -126,3 +127,19 @@ def test_ctrl_c_waits_until_a_kernel_has_been_read(monkeypatch):
         again.entry.compile(arguments)
     assert len(read) == 1
     assert again.entry.signatures == [arguments]  # nothing of it was cut short
+
+
+def test_the_file_of_a_run_that_is_forgotten_is_closed_later(tmp_path):
+    """Saved: garbage collection closed it, and lost Ctrl-C while it did."""
+    law = carom.SequentialReflection()
+    simulator = carom.Simulator(bouncing(1), law, record=tmp_path / "one.h5")
+    simulator.run(0.5)
+    file = simulator._run.recorder._file
+    simulator.around = simulator
+    del simulator
+    gc.collect()
+    assert file
+    other = carom.Simulator(bouncing(1), law, record=tmp_path / "two.h5")
+    assert not file
+    assert carom.Trajectory.load(tmp_path / "one.h5").end_time == 0.5
+    assert other.run(0.1).end_time == 0.1
