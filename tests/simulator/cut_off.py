@@ -133,6 +133,15 @@ def tree():
     return carom.Simulator(bouncing(), InPython()).branches(2, seed=0, until=2.0)
 
 
+def kernels():
+    """None has to be compiled while a writer is cut off."""
+    for law in (carom.SequentialReflection(), InPython()):
+        found = carom.Simulator(bouncing(), law)
+        found.step_event()
+        found.on_event(lambda event, _: event.kind)
+        found.run(1.0)
+
+
 def modules():
     """Python cannot begin again to import what was cut off."""
     return carom.ensemble(one_number, 2, workers=0, progress=False)
@@ -158,6 +167,7 @@ LONGER = {write_page: 5.0, write_glb: 2.0}
 ENDINGS = {write_page: ".html", write_glb: ".glb", write_picture: ".png"}
 RECORDERS = (run, run_law_in_python, run_with_callback, step_events, run_again_and_again)
 SAVERS = (save, save_tree, save_scene, save_steps, ensemble, *ENDINGS)
+NEEDS |= dict.fromkeys(RECORDERS, kernels)
 WRITERS = {writer.__name__: writer for writer in (*RECORDERS, *SAVERS)}
 
 
