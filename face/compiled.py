@@ -33,6 +33,7 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
 from .compile_notice import Stage, tell
+from .interrupts import interrupts_wait
 from .kernel_lock import KernelLock
 from .shipped_kernels import shipped_folders
 
@@ -268,6 +269,8 @@ def _dispatcher_of(function: Callable, options: dict[str, Any], compiler_class: 
     dispatcher._compiler = compiler_class(
         plain.py_func, plain.targetdescr, plain.targetoptions, plain.locals, plain.pipeline_class
     )
+    # Ctrl-C in the midst of it is lost where LLVM's objects are let go, or lets them go twice
+    dispatcher.compile = interrupts_wait()(dispatcher.compile)
     _forget_constants(dispatcher)
     return dispatcher
 
@@ -360,6 +363,7 @@ class Part:
 
 
 @cache
+@interrupts_wait()
 def _compiled_part(function: Callable, allocates: bool) -> Any:
     options = {"nopython": True, "error_model": "numpy", "_nrt": allocates}
     compiled: Any = CFunc(function, ((types.int64,) * 3, types.int64), {}, options)

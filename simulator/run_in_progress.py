@@ -15,6 +15,7 @@ import numpy as np
 
 from ..bodies import Drive, PlacedJoint, Scene, checks
 from ..impact_laws import ImpactLaw, ImpactOutcome, ImpactProblem
+from ..interrupts import interrupts_wait
 from ..progress import ProgressBar
 from .apart import all_stay_apart
 from .assembly import equip, equip_as
@@ -24,7 +25,6 @@ from .engine import loop_kernels as loop
 from .engine.log_kernels import USER, log_works
 from .event import Event
 from .integrator import Integrator
-from .interrupts import interrupts_wait
 from .laws import answer, problem_of, resolved
 from .notes import STATE_SET, drive_note
 from .record.law_description import law_description

@@ -7,7 +7,6 @@ mean is said where the kernels read them, in ``engine/tables_kernels.py``.
 import ctypes
 import math
 from typing import Any, ClassVar
-from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +18,7 @@ from .engine import pairs_kernels, tables_kernels
 from .engine.flight_kernels import states_at
 from .engine.tables_kernels import HEADER, NUMBER, SCENE_TABLES, STILL, TABLES
 from .kernels import TERMS
+from .left_behind import WeakValues
 from .scales import Scales
 from .state import Array, Model, shape_key
 from .tolerances import IMPLICIT_STEP
@@ -47,7 +47,7 @@ class World:
     touched : of pairs with triangle meshes, what their contacts hold together, see `python_parts`
     """
 
-    _alive: ClassVar[WeakValueDictionary[int, "World"]] = WeakValueDictionary()
+    _alive: ClassVar[WeakValues["World"]] = WeakValues()
 
     def __init__(self, model: Model, tables: dict[str, NDArray[Any]], header: NDArray[Any]):
         self.model = model
@@ -58,12 +58,15 @@ class World:
         header["grow"] = ctypes.cast(_grown, ctypes.c_void_p).value
         for name in TABLES:
             self._attach(name)
-        self._alive[self.address] = self
+        self._alive.put(self.address, self)
 
     @classmethod
     def at(cls, address: int) -> "World":
         """The world whose header lies at an address."""
-        return cls._alive[address]
+        found = cls._alive.get(address)
+        if found is None:
+            raise KeyError(f"no world lies at {address}")
+        return found
 
     @property
     def header(self) -> Any:

@@ -111,6 +111,13 @@ def _help(replay: Replay, key: str, shift: bool) -> None:
     replay.look.help = not replay.look.help
 
 
+def _forces(replay: Replay, key: str, shift: bool) -> None:
+    replay.shown.forces = not replay.shown.forces
+    refused = [run.forces_refused for run in replay.runs if run.forces_refused]
+    if replay.shown.forces and refused:
+        replay.say(refused[0])
+
+
 def _toggle(name: str) -> Callable[[Replay, str, bool], None]:
     def run(replay: Replay, key: str, shift: bool) -> None:
         setattr(replay.shown, name, not getattr(replay.shown, name))
@@ -142,7 +149,7 @@ GROUPS: dict[str, tuple[Action, ...]] = {
         Action(("i",), "I", "impulses", _toggle("impulses")),
         Action(("k",), "K", "friction cones", _toggle("cones")),
         Action(("v",), "V", "velocities", _toggle("velocities")),
-        Action(("l",), "L", "forces of lasting contact, and torques", _toggle("forces")),
+        Action(("l",), "L", "forces of contacts and joints, and torques", _forces),
         Action(("t",), "T", "trails", _toggle("trails")),
         Action(("g",), "G", "ghosts of earlier places", _toggle("ghosts")),
         Action(("x",), "X", "see through bodies", _toggle("see_through")),

@@ -196,7 +196,7 @@ def _add_contacts(replay: Replay, result: Picture, number: int) -> None:
 
 
 def _add_forces(replay: Replay, result: Picture, numbers: Sequence[int]) -> None:
-    """Forces of lasting contact, of all runs that do not fade."""
+    """Forces of contacts and joints, of all runs that do not fade."""
     for number in numbers:
         if _counts(replay, number, numbers):
             run = replay.runs[number]

@@ -18,8 +18,9 @@ from . import density, shaders, theme
 from .actions import GROUPS, MOUSE
 from .branched import spread
 from .files import check_writable, whole_file
+from .forces import forces_over, weight_of
 from .keyframes import Keys, motion_keys
-from .picture import GHOSTS, SAME_PLACE
+from .picture import GHOSTS, LEAST_TORQUE, SAME_PLACE, SHORTEST_LEAD, TORQUE_ARROW
 from .plots import PlotColours, PlotPanel, thinned_line, thinned_points
 from .replay import FRAME_MARGIN, SETTLED_SHARE
 from .run import GHOST_TIMES
@@ -31,7 +32,7 @@ FRAME_TIMES = 200  # at which is known what still moves
 PLOT_PIXELS = 1200, 400  # of a chart: points that would share one are left out
 PLAYER_KEYS = (
     *("space", "left", "bracketleft", "down", "n", "comma", "home", "1", "0", "tab", "m"),
-    *("c", "i", "k", "v", "g", "x", "e", "b", "f", "z", "a"),
+    *("c", "i", "k", "v", "l", "g", "x", "e", "b", "f", "z", "a"),
 )
 """The first key of each action of the window that the player has too; there are no others in it but help."""
 NOT_IN_PAGES = ("drop a file",)
@@ -145,6 +146,7 @@ def _payload(
         "upper": ((upper - centre) / scale).tolist(),
         "centre": centre.tolist(),
         "azimuth": stages[0].camera(16 / 9).azimuth,
+        "arrow": stages[0].arrow_length * stages[0].scale / scale,
         "shadowReach": max(stage.shadow_reach * stage.scale for stage in stages) / scale,
         "planes": _planes(stages, centre, scale),
         "shaders": shaders.for_web(),
@@ -152,7 +154,7 @@ def _payload(
         "help": _help(),
         "frames": _frames(stages, columns, span, centre, scale),
         "runs": [
-            _run(run, stage, columns, meshes, span, (centre, scale), (number, name), bar)
+            _run(run, stage, columns, meshes, span, (centre, scale), (number, name, len(runs)), bar)
             for number, (run, stage, name) in enumerate(zip(runs, stages, names, strict=True))
         ],
         "meshes": meshes.words,
@@ -181,6 +183,12 @@ def _look() -> dict:
         "density": density.SCALE,
         "impulse": theme.IMPULSE_COLOUR,
         "velocity": theme.VELOCITY_COLOUR,
+        "force": theme.FORCE_COLOUR,
+        "undecided": theme.UNDECIDED_COLOUR,
+        "torque": theme.TORQUE_COLOUR,
+        "shortestLead": SHORTEST_LEAD,
+        "torqueArrow": TORQUE_ARROW,
+        "leastTorque": LEAST_TORQUE,
         "ghost": theme.GHOST_TINT,
         "tinted": theme.TINTED,
         "faded": theme.FADED,
@@ -284,12 +292,13 @@ def _run(
     meshes: _Meshes,
     span: tuple[float, float],
     place: tuple[np.ndarray, float],
-    who: tuple[int, str],
+    who: tuple[int, str, int],
     bar: ProgressBar | None,
 ) -> dict:
-    """The words of one run, the number and name `who`; `place` is the middle and size of the common stage."""
+    """The words of one run, the number and name `who`, of so many; `place` is the middle and size of the common
+    stage."""
     centre, scale = place
-    number, name = who
+    number, name, count = who
     prefix = f"{number}/"
     bodies = list(run.scene.bodies)
     shown = []
@@ -328,6 +337,7 @@ def _run(
             for body in bodies
         ],
         "charts": _plots(run, prefix, columns),
+        **_forces(run, count, prefix, columns, (first, last), centre, scale),
         **_events(run, prefix, columns, (first, last), centre, scale),
     }
 
@@ -350,6 +360,37 @@ def _add_keys(
     ):
         whole = [value / body[of_body] * INTEGER for body, value in zip(shown, values, strict=True)]
         columns.add(prefix + name, np.round(joined(whole, 3)), "i2")
+
+
+def _forces(
+    run: Any,
+    count: int,
+    prefix: str,
+    columns: _Columns,
+    span: tuple[float, float],
+    centre: np.ndarray,
+    scale: float,
+) -> dict:
+    """The forces of contacts and joints of a run, of so many, over time, or why there are none."""
+    try:
+        found = forces_over(run, *span, count)
+    except ValueError as error:  # functions acted that a recording does not keep
+        return {"weight": 0.0, "noForces": str(error)}
+    if not found:
+        return {"weight": 0.0, "noForces": "This page has no forces: the run has none, or too many bodies."}
+    forces = [one for _, one, _ in found]
+    table = {
+        "force/times": ([time for time, _, _ in found], "f8"),
+        "force/joined": ([joined for _, _, joined in found], "u1"),
+        "force/counts": ([len(one) for one in forces], "u4"),
+        "force/point": (_stacked([(one.point - centre) / scale for one in forces]), "f4"),
+        "force/force": (_stacked([one.force for one in forces]), "f4"),
+        "force/torque": (_stacked([one.torque for one in forces]), "f4"),
+        "force/unique": (_stacked([one.unique for one in forces]), "u1"),
+    }
+    for name, (values, kind) in table.items():
+        columns.add(prefix + name, values, kind)
+    return {"weight": weight_of(run), "noForces": ""}
 
 
 def _events(

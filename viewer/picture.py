@@ -9,6 +9,7 @@ import numpy as np
 
 from .camera import perpendiculars
 from .contact_view import ContactView
+from .forces import Forces
 from .meshes import Mesh, unit_arrow, unit_cone, unit_ring, unit_sphere
 from .run import TRAIL_BODIES, Run
 from .stage import Stage, make_instances
@@ -18,6 +19,7 @@ from .theme import (
     IMPULSE_COLOUR,
     MODE_COLOURS,
     TORQUE_COLOUR,
+    UNDECIDED_COLOUR,
     VELOCITY_COLOUR,
     Light,
     to_light,
@@ -25,7 +27,7 @@ from .theme import (
 
 SHORTEST_LEAD = 0.3  # of `Stage.arrow_length`: the longest arrow of an event or instant is never shorter
 POINT_RADIUS = 0.045  # of `Stage.arrow_length`
-LEAST_TORQUE = 1e-9  # of a normal force times `Stage.scale`: a torque below it is none
+LEAST_TORQUE = 1e-9  # of the force there times `Stage.scale`: a torque below it is none
 TORQUE_ARROW = 0.7  # of `Stage.arrow_length`: that of the largest torque
 CONE_SIDE = 0.6  # of `Stage.arrow_length`
 TRAIL_SHARE = 0.3  # of the motion that a trail shows
@@ -209,19 +211,19 @@ def impulse_marks(stage: Stage, contacts: ContactView, strongest: float) -> Soli
     return Solid(unit_arrow(), arrows(stage, contacts.point, vectors, IMPULSE_COLOUR))
 
 
-def force_marks(stage: Stage, forces: Any, weight: float) -> list[Solid]:
-    """Arrows of the forces of lasting contact, on the first body of each, and of its torques with rings about them.
+def force_marks(stage: Stage, forces: Forces, weight: float) -> list[Solid]:
+    """Arrows of forces, paler where the motion admits others, and of torques with rings about them.
 
-    forces : such as `carom.simulator.ContactForces`
     weight : [N], of all bodies: the longest arrow grows with the square root of the largest force's share of it
     """
-    largest = float(np.linalg.norm(forces.force, axis=1).max(initial=0.0))
+    largest = forces.largest
     vectors = forces.force * (
         lead_length(stage, largest, weight or largest) / largest if largest > 0 else 0.0
     )
-    solids = [Solid(unit_arrow(), arrows(stage, forces.point, vectors, FORCE_COLOUR))]
+    colours = np.where(forces.unique[:, None], FORCE_COLOUR, UNDECIDED_COLOUR)
+    solids = [Solid(unit_arrow(), arrows(stage, forces.point, vectors, colours))]
     sizes = np.linalg.norm(forces.torque, axis=1)
-    turning = sizes > LEAST_TORQUE * forces.normal_force * stage.scale
+    turning = sizes > LEAST_TORQUE * np.linalg.norm(forces.force, axis=1) * stage.scale
     if not turning.any():
         return solids
     axes = forces.torque[turning] / sizes[turning, None]

@@ -126,6 +126,7 @@ class Run {
       first += body.keys;
       body.times = this.keyTimes.subarray(body.first, first);
     }
+    this.forces = words.noForces ? null : this.readForces(column);
     this.events = this.readEvents(column);
     this.eventTimes = Float64Array.from(this.events, (event) => event.time);
     this.impacts = this.events.filter((event) => event.kind === "impact");
@@ -134,6 +135,29 @@ class Run {
     for (const event of this.events)
       for (let contact = 0; contact < event.contacts; contact++)
         this.strongest = Math.max(this.strongest, length(this.impulse(event, contact, event.stages - 1)));
+  }
+
+  readForces(column) {
+    const names = ["times", "joined", "counts", "point", "force", "torque", "unique"];
+    const found = Object.fromEntries(names.map((name) => [name, column("force/" + name)]));
+    found.first = [0];
+    for (const count of found.counts) found.first.push(found.first.at(-1) + count);
+    return found;
+  }
+
+  /** Forces of contacts and joints at a time: points, forces [N], torques [N m], and whether the motion admits others. */
+  forcesAt(time) {
+    const { times: known, joined, counts, first, unique, ...values } = this.forces;
+    const one = countUpTo(known, time) - 1;
+    if (one < 0) return [];
+    const share = joined[one] && known[one + 1] > known[one] ? clamp((time - known[one]) / (known[one + 1] - known[one]), 0, 1) : 0;
+    return Array.from({ length: counts[one] }, (_, k) => {
+      const at = (name) => {
+        const before = this.vector(values[name], first[one] + k, 1 - share);
+        return share ? add(before, this.vector(values[name], first[one + 1] + k, share)) : before;
+      };
+      return { point: at("point"), force: at("force"), torque: at("torque"), unique: Boolean(unique[first[one] + k]) };
+    });
   }
 
   readEvents(column) {
@@ -362,6 +386,7 @@ function sphereMesh(rings) {
 }
 
 const arrowMesh = () => revolved([[0, 0], [0.035, 0], [0.035, 0.7], [0.09, 0.7], [0, 1]], 20, true);
+const ringMesh = () => revolved([[1, 0], [0.94, 0]], 48, true);
 const coneMesh = () => revolved([[0, 0], [1, 1]], 40, true);
 
 function meshOfData(data, words, spheres) {
@@ -509,6 +534,7 @@ class Renderer {
     this.arrows = new InstancedMesh(gl, arrowMesh());
     this.dots = new InstancedMesh(gl, sphereMesh(12));
     this.cones = new InstancedMesh(gl, coneMesh());
+    this.rings = new InstancedMesh(gl, ringMesh());
     this.nothing = gl.createVertexArray();
     this.makeShadowMap();
     const [east, north] = perpendiculars(data.up);
@@ -555,6 +581,7 @@ class Renderer {
     this.arrows.place(picture.marks.arrows);
     this.dots.place(picture.marks.dots);
     this.cones.place(picture.marks.cones);
+    this.rings.place(picture.marks.rings);
     this.drawShadows(throwing);
     gl.bindFramebuffer(gl.FRAMEBUFFER, null);
     gl.viewport(0, 0, width, height);
@@ -578,6 +605,7 @@ class Renderer {
     for (const layer of picture.layers) if (layer.opacity >= 1 && !layer.counted) this.drawLayer(layer);
     this.dots.draw();
     this.arrows.draw();
+    this.rings.draw();
     const counted = picture.layers.filter((layer) => layer.counted);
     if (counted.length) {
       this.counts.draw(seen, counted, picture.layers.filter((layer) => layer.opacity >= 1 && !layer.counted), this.runs.length);
@@ -620,8 +648,9 @@ class Renderer {
     gl.disable(gl.CULL_FACE);
     body.set("opacity", 0.25);
     this.cones.draw();
-    gl.enable(gl.CULL_FACE);
     body.set("opacity", 0.75);
+    this.rings.draw();
+    gl.enable(gl.CULL_FACE);
     this.arrows.draw();
     this.dots.draw();
     gl.disable(gl.CULL_FACE);
@@ -797,7 +826,7 @@ class Player {
     this.stageRate = STAGES_A_SECOND;
     this.picked = -1;
     this.follows = false;
-    this.shows = { contacts: true, impulses: true, cones: false, velocities: false, ghosts: false, seeThrough: false,
+    this.shows = { contacts: true, impulses: true, cones: false, velocities: false, forces: false, ghosts: false, seeThrough: false,
       density: false };
     this.plots = "none";
     this.playsImpacts = false;
@@ -1090,6 +1119,12 @@ class Player {
   toggleHelp() { this.panels.help.hidden = !this.panels.help.hidden; }
   show(what) { this.shows[what] = !this.shows[what]; this.changed = true; }
 
+  toggleForces() {
+    this.show("forces");
+    const without = this.runs.find((run) => run.noForces);
+    if (this.shows.forces && without) this.say(without.noForces);
+  }
+
   toggleDensity() {
     if (this.runs.length < 2) this.say("One run is open: a density needs several outcomes.");
     else if (!this.renderer.countsBodies) this.say("This browser cannot add up numbers in pictures, as a density needs.");
@@ -1205,7 +1240,7 @@ class Player {
 
   /** Instances of arrows, contact points and friction cones. */
   marks() {
-    const marks = { arrows: [], dots: [], cones: [] };
+    const marks = { arrows: [], dots: [], cones: [], rings: [] };
     if (this.shows.contacts || this.shows.impulses || this.shows.cones) {
       const shown = this.overlaid ? this.runs : [this.current];
       for (const run of shown) {
@@ -1214,7 +1249,31 @@ class Player {
       }
     }
     if (this.shows.velocities) this.markVelocities(marks.arrows);
+    if (this.shows.forces)
+      for (const run of this.overlaid ? this.runs : [this.current]) if (run.forces) this.markForces(marks, run);
     return marks;
+  }
+
+  /** Arrows of forces and torques, as long as in the window. */
+  markForces(marks, run) {
+    const { look, arrow } = this.data;
+    const found = run.forcesAt(this.time);
+    const largest = Math.max(...found.map(({ force }) => length(force)), 0);
+    const share = Math.sqrt(Math.min(largest / (run.weight || largest), 1));
+    const lead = arrow * Math.max(share, look.shortestLead);
+    const draw = (point, vector, colour) => {
+      const size = length(vector);
+      if (size > 0.01 * arrow) marks.arrows.push(...along(point, vector, colour, Math.max(1, (0.6 * arrow) / size)));
+    };
+    if (largest > 0)
+      for (const { point, force, unique } of found) draw(point, times(lead / largest, force), unique ? look.force : look.undecided);
+    const turning = found.filter(({ force, torque }) => length(torque) > look.leastTorque * length(force) * run.scale);
+    const strongest = Math.max(...turning.map(({ torque }) => length(torque)));
+    for (const { point, torque } of turning) {
+      const axis = times((look.torqueArrow * arrow) / strongest, torque);
+      draw(point, axis, look.torque);
+      marks.rings.push(...along(add(point, times(0.3, axis)), times(0.5, axis), look.torque));
+    }
   }
 
   /** Events that have just happened. */
@@ -1612,7 +1671,7 @@ function listen(player) {
     Home: () => player.seek(player.data.start), End: () => player.seek(player.data.end),
     0: () => player.chooseRun(null), Tab: (e) => player.chooseNext(e.shiftKey ? -1 : 1), m: () => player.toggleDensity(),
     c: () => player.show("contacts"), i: () => player.show("impulses"), k: () => player.show("cones"),
-    v: () => player.show("velocities"), g: () => player.show("ghosts"), x: () => player.show("seeThrough"),
+    v: () => player.show("velocities"), l: () => player.toggleForces(), g: () => player.show("ghosts"), x: () => player.show("seeThrough"),
     e: () => player.nextPlots(), b: () => player.toggleTheme(),
     f: () => player.toggleFollow(), z: () => player.lookAtImpact(), a: () => player.switchFrame(),
     h: () => player.toggleHelp(), Escape: () => { panels.help.hidden = true; },

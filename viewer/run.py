@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .forces import Forces, forces_at, weight_of
 from .meshes import Mesh
 from .plots import PlotPanel
 from .stage import Stage, event_table
@@ -65,6 +66,7 @@ class Run:
         self.known_until = float(getattr(trajectory, "known_until", self.end))  # [s], at rest from the end on
         self._trails: tuple[np.ndarray, np.ndarray] | None = None
         self._sampled = lru_cache(maxsize=64)(trajectory.sample)
+        self._refused = ""
         self._found_forces = lru_cache(maxsize=16)(self._find_forces)
         self._found_impacts = lru_cache(maxsize=16)(self._find_impacts)
 
@@ -88,18 +90,21 @@ class Run:
         """The state at a time [s], or at the nearest end of this run."""
         return self._sampled(min(max(time, self.start), self.end))
 
-    def forces(self, time: float) -> Any:
-        """Forces of lasting contact at a time [s], or at the nearest end of this run; None where it has none."""
-        if not hasattr(self.trajectory, "contact_forces"):
-            return None
+    def forces(self, time: float) -> Forces | None:
+        """Forces of contacts and joints at a time [s], or at the nearest end of this run; None where there are
+        none."""
         return self._found_forces(min(max(time, self.start), self.end))
 
     @property
+    def forces_refused(self) -> str:
+        """Why forces of this run are not known, in a sentence; empty where they are."""
+        self.forces(self.start)
+        return self._refused
+
+    @cached_property
     def weight(self) -> float:
         """Of all bodies that can move [N]."""
-        scene = self.trajectory.scene
-        mass = sum(float(body.mass) for body in scene.bodies if not body.fixed)
-        return mass * float(np.linalg.norm(scene.gravity))
+        return weight_of(self.trajectory)
 
     def events_at(self, time: float) -> list[Any]:
         """The events of exactly this time."""
@@ -122,9 +127,13 @@ class Run:
         latest = self.latest_event(time)
         return [] if latest is None else self._found_impacts(body, latest, count)
 
-    def _find_forces(self, time: float) -> Any:
-        forces = self.trajectory.contact_forces(time)
-        return forces if len(forces) else None
+    def _find_forces(self, time: float) -> Forces | None:
+        try:
+            forces = forces_at(self.trajectory, time)
+        except ValueError as error:  # functions acted that a recording does not keep
+            self._refused = str(error)
+            return None
+        return forces if forces is not None and len(forces) else None
 
     def _find_impacts(self, body: int, latest: int, count: int) -> list[Any]:
         found: list[Any] = []

@@ -14,7 +14,9 @@ from typing import Any
 import h5py
 import numpy as np
 
-from ..record.recording import DAMAGE, opened
+from ...bodies.files import replaced_when_whole
+from ...interrupts import interrupts_wait
+from ..record.recording import DAMAGE, opened, opened_to_append
 from ..record.schema import dataset_in, group_in, text_of, write_text
 from ..record.stored_table import damaged
 from .chunk import Rows
@@ -61,6 +63,7 @@ class Store:
     table : what the rows are in memory; rows are put there before they are written
     """
 
+    @interrupts_wait()
     def __init__(self, path: Path, identity: Identity, parameters: dict[str, np.ndarray], table: ColumnTable):
         self._path, self._identity, self._parameters, self._table = path, identity, parameters, table
         self._buffer: list[Rows] = []
@@ -74,6 +77,7 @@ class Store:
         if clock.monotonic() - self._flushed > _FLUSH:
             self.flush()
 
+    @interrupts_wait()
     def flush(self) -> None:
         """Bring everything so far to disk."""
         self._flushed = clock.monotonic()
@@ -92,6 +96,7 @@ class Store:
         _append(file["whole_rows"], np.array([[len(file["index"]), len(file["text"])]]))
         file.flush()
 
+    @interrupts_wait()
     def close(self) -> None:
         """Finish the file."""
         self.flush()
@@ -108,16 +113,16 @@ class Store:
         """Write the file anew, with room for the columns that there are now."""
         if self._file is not None:
             self._file.close()
-        partial = self._path.with_name(self._path.name + ".partial")
-        with h5py.File(partial, "w", libver="latest", locking=False) as file:
+        with (
+            replaced_when_whole(self._path) as partial,
+            h5py.File(partial, "w", libver="latest", locking=False) as file,
+        ):
             _prepare(file, self._identity, self._parameters, self._table)
             done = np.flatnonzero(self._table.status != NOT_RUN)
             for first in range(0, len(done), _ROWS_AT_ONCE):
                 _append_rows(file, _rows_of(self._table, done[first : first + _ROWS_AT_ONCE]))
             _append(file["whole_rows"], np.array([[len(file["index"]), len(file["text"])]]))
-        partial.replace(self._path)
-        self._file = h5py.File(self._path, "r+", libver="latest", locking=False)
-        self._file.swmr_mode = True
+        self._file = opened_to_append(self._path)
 
 
 def _prepare(
@@ -188,7 +193,7 @@ def read_store(path: Path, count: int | None = None) -> tuple[Identity, dict[str
 
     Raises FileFormatError with one sentence for what is no such file.
     """
-    with opened(path, KIND, expected=VERSION) as file:
+    with opened(path, KIND, expected=(VERSION,)) as file:
         try:
             identity = Identity(**json.loads(text_of(file, "identity")))
             if type(identity.count) is not int or not 0 <= identity.count <= _MOST_MEMBERS:

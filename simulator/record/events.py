@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, overload
-from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +12,7 @@ from ..collision.pairs import contact_jacobian, moving_bodies
 from ..engine.log_kernels import ACCUMULATES, IMPACT, IN_CONTACT, SHOCK
 from ..event import ContactPatch, Event, EventKind, contact_names
 from ..laws import outcome_of_record, outcome_of_text
+from ..left_behind import WeakValues
 from ..state import State
 from .log import Log
 from .stored_table import DAMAGE, damaged
@@ -37,14 +37,14 @@ class EventLog:
 
     def __init__(self, trajectory: "Trajectory"):
         self._trajectory = trajectory
-        self._made: WeakValueDictionary[int, Event] = WeakValueDictionary()
+        self._made: WeakValues[Event] = WeakValues()
 
     def __getstate__(self) -> dict[str, Any]:
         """Events are made again where they are looked at."""
         return {"_trajectory": self._trajectory}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._trajectory, self._made = state["_trajectory"], WeakValueDictionary()
+        self._trajectory, self._made = state["_trajectory"], WeakValues()
 
     @property
     def _log(self) -> Log:
@@ -57,7 +57,7 @@ class EventLog:
         """An event; the same object while someone holds it."""
         event = self._made.get(number)
         if event is None:
-            event = self._made[number] = self._read(self._event, number)
+            event = self._made.put(number, self._read(self._event, number))
         return event
 
     def contacts(self, number: int) -> ContactPatch:

@@ -6,9 +6,11 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from ...bodies import Scene
 from .log import LOG_TABLES, Log
+from .row_forms import PlainRows, row_form
 from .row_table import GrowingTable
-from .schema import RowCheck, dataset_in, refuse_turned, shorter, table_ranges
+from .schema import RowCheck, dataset_in, refuse_turned, table_ranges
 from .stored_table import StoredFile, StoredTable
 
 _COUNTED = ("piece_numbers", "event_contacts", "stage_log", "texts")
@@ -21,21 +23,27 @@ def recorded_log(
     stored: StoredFile,
     file: h5py.Group,
     counts: dict[str, int],
-    bodies: int,
+    scene: Scene,
     times: tuple[float, float],
+    law_name: str,
     before: Log | None = None,
 ) -> Log:
     """The first so many rows of every table of a file or group, behind what was `before`.
 
     times : when the run began and ended [s]
+    law_name : of the law that resolved its impacts
 
     ValueError where tables do not fit each other, or have numbers that no run leaves.
     """
-    ranges, tables = table_ranges(bodies), {}
-    for name, kind in LOG_TABLES.items():
+    bodies = len(scene.bodies)
+    ranges, tables = table_ranges(bodies), dict[str, StoredTable]()
+    for name, kind in LOG_TABLES.items():  # stages after the events and contacts that they are restored from
         dtype = np.dtype(kind)
-        dataset = dataset_in(file, name, (dtype, shorter(dtype)), packed=True)
-        tables[name] = StoredTable(stored, dataset, counts[name], dtype, RowCheck(name, dtype, ranges[name]))
+        plain, form = PlainRows(dtype), row_form(name, dtype, scene, law_name, tables)
+        dataset = dataset_in(file, name, (dtype, plain.stored, form.stored), packed=True)
+        own = form if dataset.dtype == form.stored else plain
+        check = RowCheck(name, dtype, ranges[name])
+        tables[name] = StoredTable(stored, dataset, counts[name], dtype, check, own)
     tables["pieces"].keep(_OF_PIECES, _refuse_piece)
     tables["events"].keep(_OF_EVENTS)
     if before is None:

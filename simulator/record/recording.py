@@ -23,18 +23,22 @@ import numpy as np
 
 from ...bodies import FileFormatError, Scene
 from ...bodies.files import file_path, replaced_when_whole
+from ...interrupts import interrupts_wait
 from ..event import EventKind
 from ..integrator import Integrator
-from ..interrupts import interrupts_wait
+from ..left_behind import Held
 from ..state import Model
 from .log import LOG_TABLES, Log
 from .recorded import recorded_log
-from .schema import PACKED, RowCheck, dataset_in, group_in, number_of, shorter, text_of, whole_of, write_text
+from .row_forms import PlainRows, RowForm, row_form
+from .schema import PACKED, RowCheck, dataset_in, group_in, number_of, text_of, whole_of, write_text
 from .stored_table import DAMAGE, StoredFile, StoredTable, damaged
 from .superblock import fault
 from .trajectory import RunStatus, Trajectory
 
-VERSION = 8
+VERSION = 9
+_READABLE = 8, VERSION
+"""Versions that are read: in the first all numbers stand as they are."""
 _KINDS = list(EventKind)
 _EVENTS_PER_FLUSH, _PIECES_PER_FLUSH = 64, 4096
 _EVENTS_BETWEEN = 8
@@ -106,6 +110,32 @@ _MEANING: dict[str, dict[str, str]] = {
     },
     "texts": {"": "UTF-8 JSON of events: note, or status, message, labels and info of a law's outcome"},
 }
+_MEANING_OF_DIFFERENCES: dict[str, dict[str, str]] = {
+    "pieces": {
+        "state": "position m, quaternion x y z body to world, velocity m/s, world; angular velocity rad/s body",
+        "scalar": "difference of w of the quaternion from sqrt(1 - x x - y y - z z)",
+    },
+    "event_contacts": {
+        "normal": "x y world",
+        "upward": "difference of z of the normal from sqrt(1 - x x - y y)",
+        "tangent": "difference, world, from the first of the coordinate axes most across the normal, made "
+        "orthogonal and as long as 1; the second tangent is normal x tangent",
+        "impulse": "difference, N s on the first body, in the frame, from that of spheres: normal n = -(1 + "
+        "restitution) x normal velocity / (sum of 1/m); across, against the velocity, the least of friction x n "
+        "and speed / (sum of 1/m and, of spheres, r r / inertia)",
+        "after": "m/s after, in the tangent and second tangent",
+        "separation": "difference of the normal velocity after, m/s, from -restitution x that before",
+    },
+    "stage_log": {
+        "": "as each law means them: what it recorded on its way, or its cumulative contact impulses N s. "
+        "Differences: at several contacts from 0, at one from what carom/simulator/record/row_forms.py says"
+    },
+}
+_DIFFERENCE = (
+    "of a number from what is expected: magnitudes, read as whole numbers of 63 bits, are subtracted modulo 2^63, "
+    "0 -1 1 -2 ... counted as 0 1 2 3 ..., doubled, and 1 is added where signs differ; where nothing finite is "
+    "expected, from 0"
+)
 _MEANING_OF_MESSAGE = {"": "UTF-8, how the run ended in words"}
 _STATUSES = list(RunStatus)
 _PROGRESS = (
@@ -139,14 +169,19 @@ class Recorder:
             _replace(path, image, self._name)
         self._path = path
         try:
-            self._file = h5py.File(path, "r+", libver="latest", locking=False)
-            self._file.swmr_mode = True
+            self._file = opened_to_append(path)
+            self._held_file = Held(self, self._file.close)
             self._bytes = StoredFile(path)
         except OSError as error:
             raise OSError(f"{self._name}: cannot be written ({error.strerror or error})") from error
         self._kept = {
             name: StoredTable(
-                self._bytes, self._file[name], 0, np.dtype(dtype), RowCheck(name, np.dtype(dtype), {})
+                self._bytes,
+                self._file[name],
+                0,
+                np.dtype(dtype),
+                RowCheck(name, np.dtype(dtype), {}),
+                self._forms[name],
             )
             for name, dtype in LOG_TABLES.items()
         }
@@ -177,13 +212,24 @@ class Recorder:
         self._pending = self._room = 0  # bytes that HDF5 holds back, and up to which the disk has given room
         self._held = trajectory.end_time
         self._describe()
-        tables: dict[str, Any] = {name: shorter(np.dtype(dtype)) for name, dtype in LOG_TABLES.items()}
         packing = PACKED if chunk_bytes == _CHUNK_BYTES else {}
-        for name, dtype in (tables | {"message": np.dtype("u1")}).items():
-            how = packing if name in tables else {}
-            rows = max(1, chunk_bytes // dtype.itemsize)
-            data = file.create_dataset(name, (0,), dtype=dtype, maxshape=(None,), chunks=(rows,), **how)
-            write_text(data, "meaning", json.dumps(_MEANING.get(name, _MEANING_OF_MESSAGE)))
+        log = {name: getattr(trajectory.log, name) for name in LOG_TABLES}
+        self._forms: dict[str, RowForm] = {
+            name: row_form(name, np.dtype(dtype), trajectory.scene, trajectory.law_name, log)
+            if packing
+            else PlainRows(np.dtype(dtype))
+            for name, dtype in LOG_TABLES.items()
+        }
+        for name, form in self._forms.items():
+            count = max(1, chunk_bytes // form.stored.itemsize)
+            data = file.create_dataset(
+                name, (0,), dtype=form.stored, maxshape=(None,), chunks=(count,), **packing
+            )
+            write_text(data, "meaning", json.dumps(_meaning(name, form)))
+        data = file.create_dataset(
+            "message", (0,), dtype="u1", maxshape=(None,), chunks=(_SMALL_CHUNK_BYTES,)
+        )
+        write_text(data, "meaning", json.dumps(_MEANING_OF_MESSAGE))
         width = len(_PROGRESS) + len(LOG_TABLES) + 1
         data = file.create_dataset(
             "progress", (0, width), dtype="f8", maxshape=(None, width), chunks=(8, width)
@@ -206,6 +252,7 @@ class Recorder:
             ("integrator", json.dumps(integrator)),
             ("force_functions", json.dumps(trajectory.force_functions)),
             ("remarks", json.dumps(trajectory.remarks)),
+            ("difference", _DIFFERENCE),
         ):
             write_text(self._file, name, text)
         self._file.attrs["version"], self._file.attrs["seed"] = VERSION, trajectory.seed
@@ -253,18 +300,19 @@ class Recorder:
 
     def close(self) -> None:
         """Finish the file."""
-        self._file.close()
+        self._held_file.finish()
 
     def _put_rows(self) -> dict[str, int]:
         """Write all rows that are not written yet; how many there are now."""
         lengths = self._trajectory.log.lengths()
         for name, upto in lengths.items():
-            table = getattr(self._trajectory.log, name)
+            table, form = getattr(self._trajectory.log, name), self._forms[name]
             while self._written[name] < upto:
-                last = min(upto, self._written[name] + _ROWS_PER_WRITE)
-                self._put(
-                    name, self._written[name] - self._first[name], table.rows(self._written[name], last)
-                )
+                first = self._written[name]
+                last = min(upto, first + _ROWS_PER_WRITE)
+                begin, end = form.span(first, last)
+                rows = form.packed(table.rows(begin, end), begin)[first - begin : last - begin]
+                self._put(name, first - self._first[name], rows)
                 self._written[name] = last
         return lengths
 
@@ -310,6 +358,25 @@ class Recorder:
             assert self._path is not None
             os.truncate(self._path, self._file.id.get_filesize())
             self._room = 0
+
+
+def opened_to_append(path: Path) -> h5py.File:
+    """A file to append to in single-writer-multiple-reader mode from the first byte on: one that was killed between
+    opening it and entering that mode could not be read."""
+    access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
+    access.set_libver_bounds(h5py.h5f.LIBVER_LATEST, h5py.h5f.LIBVER_LATEST)
+    access.set_file_locking(False, True)
+    mode = h5py.h5f.ACC_RDWR | h5py.h5f.ACC_SWMR_WRITE
+    return h5py.File(h5py.h5f.open(os.fsencode(path), mode, fapl=access))
+
+
+def _meaning(name: str, form: RowForm) -> dict[str, str]:
+    """What the columns of a table are, in this form."""
+    if type(form) is PlainRows:
+        return _MEANING[name]
+    columns = form.stored.names or ("",)
+    known = _MEANING[name] | _MEANING_OF_DIFFERENCES[name]
+    return {column: known[column] for column in columns}
 
 
 def refuse_target(path: Path, name: str) -> None:
@@ -406,8 +473,8 @@ def kind_of(path: Path) -> str:
         return text_of(file, "format")
 
 
-def opened(path: Path, *kinds: str, expected: int = VERSION) -> h5py.File:
-    """A file of carom of one of these kinds, of a format version, open for reading; else FileFormatError."""
+def opened(path: Path, *kinds: str, expected: tuple[int, ...] = _READABLE) -> h5py.File:
+    """A file of carom of one of these kinds and format versions, open for reading; else FileFormatError."""
     kind = kinds[0]
     try:
         if not path.is_file():
@@ -428,8 +495,9 @@ def opened(path: Path, *kinds: str, expected: int = VERSION) -> h5py.File:
         ):  # else of an earlier version
             _refuse_other_kinds(path, text_of(file, "format"), kinds)
         version = whole_of(file, "version", -(2**63)) if "version" in file.attrs else None
-        if "format" in file.attrs and version is not None and version != expected:
-            raise FileFormatError(path, f"expected format version {expected}, got {version}")
+        if "format" in file.attrs and version is not None and version not in expected:
+            known = " or ".join(map(str, expected))
+            raise FileFormatError(path, f"expected format version {known}, got {version}")
         _refuse_other_kinds(path, text_of(file, "format") if "format" in file.attrs else "", kinds)
         whole_of(file, "version")
     except DAMAGE as error:
@@ -473,7 +541,13 @@ def read_trajectory(
         raise ValueError(f"message: expected {words} bytes with {said} of the last, got {len(message)}")
     trajectory.message = message[words - said : words].tobytes().decode() or trajectory.status.advice
     trajectory.log = recorded_log(
-        stored, file, rows, len(scene.bodies), (trajectory.start_time, trajectory.end_time), before
+        stored,
+        file,
+        rows,
+        scene,
+        (trajectory.start_time, trajectory.end_time),
+        trajectory.law_name,
+        before,
     )
     if _texts_of(file["events"], "kinds") != [kind.value for kind in _KINDS]:
         raise ValueError("events: expected the kinds of events that carom knows")

@@ -22,10 +22,9 @@ _WORD = 8
 _MOST_ROWS = 2**31 - 1
 _LARGEST = 1e150
 """Of any number of a recording: squares of it still are numbers."""
-PACKED = {"shuffle": True, "compression": "gzip", "compression_opts": 1}
+PACKED = {"shuffle": True, "compression": "gzip", "compression_opts": 4}
 """How tables of a recording are packed: bytes of equal worth together, then deflated. Numbers that hardly
-change, such as normals of a floor, take next to no room; an impact of two spheres takes 210 bytes instead of
-520."""
+change, such as normals of a floor, take next to no room."""
 _UNIT = 1e-6
 """By which the length of a recorded quaternion may differ from one."""
 
@@ -117,7 +116,7 @@ class RowCheck:
             kinds += [base.base.kind] * (base.itemsize // _WORD)
         found = [ranges[column] for column in self._columns]
         self._parts = []
-        for kind, number in (("f", np.dtype("f8")), ("i", np.dtype("i8"))):
+        for kind, number in (("i", np.dtype("i8")), ("f", np.dtype("f8"))):  # by wholes others are restored
             which = np.flatnonzero([known == kind for known in kinds])
             if len(which):
                 least = np.array([found[k].least for k in which], dtype=number)
@@ -141,17 +140,6 @@ class RowCheck:
                     f"{self._name}: expected {column + ' ' if column else ''}from {least[word]:g} to "
                     f"{most[word]:g}, got {words[row, word]}"
                 )
-
-
-def shorter(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The same columns with whole numbers of half the length, which suffice in a file."""
-    if dtype.names is None:
-        return dtype
-    columns: list[Any] = []
-    for name in dtype.names:
-        column = dtype[name]
-        columns.append((name, np.dtype("i4") if column.base.kind == "i" else column.base, column.shape))
-    return np.dtype(columns)
 
 
 def refuse_turned(states: NDArray[np.float64]) -> None:

@@ -10,7 +10,7 @@ import os
 import threading
 import zlib
 from collections.abc import Callable, Sequence
-from io import BufferedReader, FileIO
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...bodies import FileFormatError
+from ..left_behind import Held
+from .row_forms import PlainRows, RowForm
 from .row_table import GrowingTable
 from .schema import RowCheck, is_packed
 
@@ -33,23 +35,14 @@ DAMAGE = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, O
 """What reading a damaged file may raise."""
 
 
-class _Stream(FileIO):
-    """A file that is closed when nobody uses it any more, which is what is meant and needs no warning.
-
-    A method ``__del__`` that closes it would be the wrong place: Ctrl-C that comes in the midst of it is lost.
-    """
-
-    _dealloc_warn = bool  # of FileIO, called with the stream
-
-
 class StoredFile:
-    """A file to read bytes of, as it was when it was opened; closed when it is no longer used."""
+    """A file to read bytes of, as it was when it was opened; closed some time after it is no longer used."""
 
     def __init__(self, path: Path):
         self.path = path
-        self._stream = _Stream(path)
-        self._closer = BufferedReader(self._stream, 1)  # which closes it
-        self.size = os.fstat(self._stream.fileno()).st_size
+        self._number = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        Held(self, partial(os.close, self._number))
+        self.size = os.fstat(self._number).st_size
         self._turn = threading.Lock()
 
     def read(self, place: int, count: int) -> NDArray[np.uint8]:
@@ -60,10 +53,13 @@ class StoredFile:
 
     def fill(self, rows: NDArray[Any], place: int) -> None:
         """Fill contiguous rows with the bytes from a place on; FileFormatError where that is impossible."""
+        room, found = rows.reshape(-1).view(np.uint8).data, 0
         with self._turn:
             try:
-                self._stream.seek(place)
-                found = self._stream.readinto(rows.data)
+                os.lseek(self._number, place, os.SEEK_SET)
+                while found < rows.nbytes and (part := os.read(self._number, rows.nbytes - found)):
+                    room[found : found + len(part)] = part
+                    found += len(part)
             except (OSError, OverflowError, ValueError) as error:  # a place before or far beyond the file
                 raise damaged(self.path, error) from error
         if found != rows.nbytes:
@@ -82,15 +78,22 @@ class StoredTable:
     """The first `count` rows of a data set, read when they are asked for; a `RowTable`.
 
     dataset : as `schema.dataset_in` gives it, in plain chunks or packed ones
-    dtype : of the rows that are given, those in the file may have shorter whole numbers
+    dtype : of the rows that are given
     check : of all rows that are read
+    form : how rows stand in the file, by default as they are but for shorter whole numbers
 
     Raises ValueError where the data set has fewer rows, more than the file can have, or is not stored as a recorder
     stores it. Rows that do not pass the check raise FileFormatError when they are read.
     """
 
     def __init__(
-        self, file: StoredFile, dataset: h5py.Dataset, count: int, dtype: np.dtype[Any], check: RowCheck
+        self,
+        file: StoredFile,
+        dataset: h5py.Dataset,
+        count: int,
+        dtype: np.dtype[Any],
+        check: RowCheck,
+        form: RowForm | None = None,
     ):
         if len(dataset) < count:
             raise ValueError(f"{dataset.name} has {len(dataset)} rows where {count} are needed")
@@ -101,7 +104,7 @@ class StoredTable:
         if dataset.chunks is None:
             raise ValueError(f"{dataset.name} is not stored in chunks of rows")
         self.dtype = dtype
-        self._check = check
+        self._check, self._form = check, form or PlainRows(dtype)
         self._file, self._count = file, count
         self._stored = dataset.dtype
         self._chunk_rows = dataset.chunks[0]
@@ -120,6 +123,16 @@ class StoredTable:
 
     def rows(self, first: int, last: int) -> NDArray[Any]:
         """Rows `first` to before `last`, as an array of its own."""
+        begin, end = self._form.span(first, last)
+        rows = self._form.restored(self._stored_rows(begin, end), begin)[first - begin : last - begin]
+        try:
+            self._check.refuse(rows)
+        except ValueError as error:
+            raise damaged(self._file.path, error) from error
+        return rows
+
+    def _stored_rows(self, first: int, last: int) -> NDArray[Any]:
+        """Rows as they stand in the file."""
         if not 0 <= first <= last <= self._count:
             raise IndexError(f"expected rows within 0 to {self._count}, got {first} to {last}")
         found = np.empty(last - first, dtype=self._stored)
@@ -133,12 +146,7 @@ class StoredTable:
             else:
                 self._file.fill(part, self._chunks[chunk][0] + offset * self._stored.itemsize)
             at = upto
-        rows = found.astype(self.dtype, copy=False)
-        try:
-            self._check.refuse(rows)
-        except ValueError as error:
-            raise damaged(self._file.path, error) from error
-        return rows
+        return found
 
     def taken(self, which: NDArray[np.int64]) -> NDArray[Any]:
         """The rows of these numbers; those near each other are read together."""

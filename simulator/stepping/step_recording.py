@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...bodies.files import FileFormatError, file_path, replaced_when_whole
+from ...interrupts import interrupts_wait
 from .search_kernels import KEPT
 from .sphere_table import SphereTable
 from .step_log import STEP
@@ -82,6 +83,7 @@ class StepRecording:
         return cls(meta["setup"], log, tuple(frames), last, names)
 
 
+@interrupts_wait()
 def write(
     path: Path, state: StepState, log: NDArray, frames: list[SphereStates], setup: dict[str, str], names: list
 ) -> None:

@@ -10,11 +10,13 @@ import signal
 import sys
 import threading
 import time
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 
 import carom
+from carom.viewer.png import write_png
 
 MOMENT = 0.3
 """[s] within which a writer is cut off, which is as long as some thousand events take to record."""
@@ -67,26 +69,115 @@ def run_again_and_again(path):
 
 def save(path):
     while True:
-        RUN.save(path)
+        made(of_run).save(path)
 
 
 def save_tree(path):
     while True:
-        TREE.save(path)
+        made(tree).save(path)
 
 
+def save_scene(path):
+    while True:
+        bouncing().save(path)
+
+
+def save_steps(path):
+    while True:
+        made(steps).save(path)
+
+
+def write_page(path):
+    while True:
+        carom.render(made(short_run), path.with_suffix(".html"))
+
+
+def write_glb(path):
+    while True:
+        carom.render(made(short_run), path.with_suffix(".glb"))
+
+
+def write_picture(path):
+    """Of pixels: a process that is forked has no OpenGL."""
+    pixels = np.zeros((400, 600, 3), dtype=np.uint8)
+    while True:
+        write_png(path.with_suffix(".png"), pixels)
+
+
+def one_number(member, rng):
+    return {"value": rng.normal(size=3)}
+
+
+def ensemble(path):
+    """Which is written anew again and again."""
+    while True:
+        carom.ensemble(one_number, 200, workers=0, store=path, progress=False)
+        path.unlink()
+
+
+@cache
+def made(make):
+    """What there is to write."""
+    return make()
+
+
+def of_run():
+    return carom.Simulator(bouncing(), carom.SequentialReflection()).run(20.0)
+
+
+def short_run():
+    return carom.Simulator(bouncing(), carom.SequentialReflection()).run(0.3)
+
+
+def tree():
+    return carom.Simulator(bouncing(), InPython()).branches(2, seed=0, until=2.0)
+
+
+def kernels():
+    """None has to be compiled while a writer is cut off."""
+    for law in (carom.SequentialReflection(), InPython()):
+        found = carom.Simulator(bouncing(), law)
+        found.step_event()
+        found.on_event(lambda event, _: event.kind)
+        found.run(1.0)
+
+
+def modules():
+    """Python cannot begin again to import what was cut off."""
+    return carom.ensemble(one_number, 2, workers=0, progress=False)
+
+
+def steps():
+    scene = carom.Scene()
+    scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True))
+    scene.add_spheres(
+        0.1, density=1000.0, position=0.3 * np.argwhere(np.ones((6, 6, 6))) + 0.2, name="grains"
+    )
+    found = carom.TimeSteps(scene, carom.MaximumDissipation(tolerance=1e-6, max_sweeps=500), step=1e-3)
+    found.run(0.005)
+    return found
+
+
+NEEDS = {
+    save: of_run, save_tree: tree, save_steps: steps, write_page: short_run, write_glb: short_run,
+    ensemble: modules,
+}  # fmt: skip
+LONGER = {write_page: 5.0, write_glb: 2.0}
+"""How many times as long as `MOMENT` one file takes."""
+ENDINGS = {write_page: ".html", write_glb: ".glb", write_picture: ".png"}
 RECORDERS = (run, run_law_in_python, run_with_callback, step_events, run_again_and_again)
-WRITERS = {writer.__name__: writer for writer in (*RECORDERS, save, save_tree)}
-RUN = carom.Simulator(bouncing(), carom.SequentialReflection()).run(20.0)
-TREE = carom.Simulator(bouncing(), InPython()).branches(2, seed=0, until=2.0)
+SAVERS = (save, save_tree, save_scene, save_steps, ensemble, *ENDINGS)
+NEEDS |= dict.fromkeys(RECORDERS, kernels)
+WRITERS = {writer.__name__: writer for writer in (*RECORDERS, *SAVERS)}
 
 
 def check(path, writer):
-    """How many events a file holds; None where there is none. It is whole, or ends at a flush and says so."""
+    """How much a file holds; None where there is none. It is whole, or ends at a flush and says so."""
+    path = path.with_suffix(ENDINGS.get(writer, ".h5"))
     if not path.exists():
         return None
-    if writer is save_tree:
-        return len(carom.BranchedRun.load(path).trajectories[1].events)
+    if writer in SAVERS and writer is not save:
+        return WHOLE[writer](path)
     found = carom.Trajectory.load(path)
     statuses = {save: ("reached_end",), run_again_and_again: ("unfinished", "reached_end")}
     assert found.status.value in statuses.get(writer, ("unfinished",)), found.status
@@ -101,12 +192,45 @@ def check(path, writer):
     return len(times)
 
 
+def whole_page(path):
+    text = path.read_text()
+    assert text.startswith("<!doctype html>")
+    assert text.endswith("</html>\n")
+    return len(text)
+
+
+def whole_glb(path):
+    content = path.read_bytes()
+    assert content[:4] == b"glTF"
+    assert int.from_bytes(content[8:12], "little") == len(content)
+    return len(content)
+
+
+def whole_picture(path):
+    content = path.read_bytes()
+    assert content[-12:] == b"\x00\x00\x00\x00IEND\xaeB`\x82"
+    return len(content)
+
+
+WHOLE = {
+    save_tree: lambda path: len(carom.BranchedRun.load(path).trajectories[1].events),
+    save_scene: lambda path: len(carom.Scene.load(path).bodies),
+    save_steps: lambda path: len(carom.StepRecording.load(path).last.position),
+    ensemble: lambda path: len(carom.Ensemble.load(path)),
+    write_page: whole_page,
+    write_glb: whole_glb,
+    write_picture: whole_picture,
+}
+
+
 def interrupted(writer, path, delay):
     """Press Ctrl-C that much later; what reached the caller."""
     timer = threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT))
     try:
         timer.start()
         writer(path)
+    except KeyboardInterrupt:
+        return "KeyboardInterrupt"
     except BaseException as error:
         return type(error).__name__
     finally:
@@ -127,19 +251,22 @@ def killed(writer, path, delay):
 def main(how, name, rounds, seed, folder):
     signal.signal(signal.SIGINT, signal.default_int_handler)
     writer, moments = WRITERS[name], random.Random(int(seed))
+    if writer in NEEDS:
+        made(NEEDS[writer])
     interrupted(writer, Path(folder) / "warm.h5", 1.0)  # what it needs is compiled
     ends, events = [], []
     for number in range(int(rounds)):
         path = Path(folder) / f"{number}.h5"
         cut = interrupted if how == "interrupt" else killed
-        delay = moments.uniform(0.0, MOMENT) * (1.0 if number % 2 else 0.1)
+        delay = moments.uniform(0.0, MOMENT) * (LONGER.get(writer, 1.0) if number % 2 else 0.1)
         if number == int(rounds) - 1:  # the last one has time to record something, on a busy machine too
             delay = 10.0 * MOMENT
         ends.append(cut(writer, path, delay))
         events.append(check(path, writer))
-        left = [other.name for other in Path(folder).iterdir() if other.suffix == ".partial"]
+        left = [other.name for other in Path(folder).iterdir() if other.suffix in (".partial", ".part")]
         assert how == "kill" or not left, left
-        path.unlink(missing_ok=True)
+        for other in Path(folder).iterdir():
+            other.unlink()
     sys.stdout.write(json.dumps({"ends": ends, "events": events}) + "\n")
 
 

@@ -16,7 +16,16 @@ HERE = Path(__file__).parent
 LINKS = HERE.parents[1] / ".links"
 WRITERS = (
     *("run", "run_law_in_python", "run_with_callback", "step_events", "run_again_and_again"),
-    *("save", "save_tree"),
+    *(
+        "save",
+        "save_tree",
+        "save_scene",
+        "save_steps",
+        "ensemble",
+        "write_page",
+        "write_glb",
+        "write_picture",
+    ),
 )
 
 
@@ -50,6 +59,29 @@ def test_files_of_runs_that_are_cut_off_load(how, writer, tmp_path):
 @pytest.mark.parametrize("writer", WRITERS)
 def test_files_of_fifty_runs_that_are_cut_off_load(how, writer, tmp_path):
     judge(how, writer, 50, 2, tmp_path)
+
+
+AT_ONCE = """
+import sys
+from cut_off import simulator
+for _ in range(60):
+    simulator(sys.argv[1])
+"""
+
+
+def test_a_recording_can_be_read_from_its_first_moment(tmp_path):
+    """Found by a kill: HDF5 had marked it as open, but not yet as one that can be read meanwhile."""
+    path = tmp_path / "run.h5"
+    environment = os.environ | {"PYTHONPATH": f"{LINKS}{os.pathsep}{HERE}"}
+    writer = subprocess.Popen([sys.executable, "-c", AT_ONCE, str(path)], env=environment)
+    seen = set()
+    while writer.poll() is None:
+        if path.exists():
+            with path.open("rb", buffering=0) as stream:
+                seen.add(stream.read(12)[11])  # of the superblock: 1 open for writing, 4 by one writer
+    assert writer.returncode == 0
+    assert 5 in seen
+    assert seen <= {0, 5}
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.7])

@@ -184,7 +184,11 @@ EDITS = {
     "piece before the start": (number(PIECES, "start", -1.0, 0), "pieces: expected them in order of time"),
     "NaN piece": (number(PIECES, "start", np.nan), "pieces: expected start .* got nan"),
     "state": (number(PIECES, "state", 1e200), r"pieces: expected state .* got 1e\+200"),
-    "quaternion": (number(PIECES, "state", 0.0), "quaternions of unit length, got 0"),
+    "quaternion": (number(PIECES, "state", 0.9), "quaternions of unit length, got "),
+    "scalar of a quaternion": (number(PIECES, "scalar", 2**60), "quaternions of unit length, got "),
+    "scalar that is no number": (number(PIECES, "scalar", -1), "pieces: expected state .* got "),
+    "tangent": (number(CONTACTS, "tangent", 2**63 - 1), "event_contacts: expected tangent .* got "),
+    "separation": (number(CONTACTS, "separation", -1), "event_contacts: expected after .* got "),
     "body": (number(PIECES, "body", 3), "pieces: expected body from 0 to 2, got 3"),
     "no piece of a body": (number(PIECES, "body", 0, slice(None)), "got none of body 1"),
     "terms": (number(PIECES, "terms", 99), "pieces: expected terms from 0 to"),
@@ -192,7 +196,7 @@ EDITS = {
     "pieces of an event": (number(EVENTS, "pieces", 10**6), "numbers of pieces that rise"),
     "contacts": (number(EVENTS, "contacts", 2**31 - 1), "no more contacts than there are"),
     "width": (number(EVENTS, "width", 2**31 - 1), "stage_log"),
-    "number": (number("stage_log", None, np.nan) , "stage_log: expected from .* got nan"),
+    "number": (number("stage_log", None, 2**63 - 1), "stage_log: expected from .* got "),
     "contact point": (number(CONTACTS, "point", np.inf), "event_contacts: expected point .* got inf"),
     "feature": (number(CONTACTS, "feature", 9), "event_contacts: expected feature from 0 to 5, got 9"),
     "contact body": (number(CONTACTS, "first", 77), "event_contacts: expected first from -1 to 3, got 77"),
@@ -280,7 +284,7 @@ def test_recordings_of_another_version_and_other_files_say_so(path):
     with h5py.File(path, "r+") as file:
         file.attrs["version"] = 5
         file.attrs["format"] = "carom recording"  # as version 5 wrote it
-    with pytest.raises(carom.FileFormatError, match="expected format version 8, got 5"):
+    with pytest.raises(carom.FileFormatError, match="expected format version 8 or 9, got 5"):
         carom.Trajectory.load(path)
     with h5py.File(path, "r+") as file:
         file.attrs["version"] = 8

@@ -1,5 +1,6 @@
 """Signals while compiled code runs: nothing is lost, and nothing is left half done."""
 
+import gc
 import signal
 import threading
 
@@ -8,6 +9,8 @@ import pytest
 
 import carom
 from carom.bodies import Body, HalfSpace, Material, Scene, Sphere
+from carom.compiled import Kernel, _KernelCache
+from carom.simulator.record import sample_kernels
 from carom.simulator.world import World
 
 
@@ -105,3 +108,38 @@ def test_what_the_simulator_calls_may_not_advance_it():
     simulator = carom.Simulator(scene, carom.SequentialReflection())
     with pytest.raises(RuntimeError, match="may not advance the simulator that calls it"):
         simulator.run(1.0)
+
+
+def test_ctrl_c_waits_until_a_kernel_has_been_read(monkeypatch):
+    """Saved: it was lost in what lets LLVM's objects go, or they were let go twice, and the process died."""
+    carom.Simulator(bouncing(1), carom.SequentialReflection()).run(0.1).sample(0.05)
+    (arguments,) = sample_kernels.states_on_pieces.entry.signatures
+    load, read = _KernelCache.load_overload, []
+
+    def interrupted(self, *which):
+        signal.raise_signal(signal.SIGINT)
+        read.append(load(self, *which))
+        return read[-1]
+
+    monkeypatch.setattr(_KernelCache, "load_overload", interrupted)
+    again = Kernel(sample_kernels.states_on_pieces.py_func, sample_kernels.states_on_pieces._options)
+    with pytest.raises(KeyboardInterrupt):
+        again.entry.compile(arguments)
+    assert len(read) == 1
+    assert again.entry.signatures == [arguments]  # nothing of it was cut short
+
+
+def test_the_file_of_a_run_that_is_forgotten_is_closed_later(tmp_path):
+    """Saved: garbage collection closed it, and lost Ctrl-C while it did."""
+    law = carom.SequentialReflection()
+    simulator = carom.Simulator(bouncing(1), law, record=tmp_path / "one.h5")
+    simulator.run(0.5)
+    file = simulator._run.recorder._file
+    simulator.around = simulator
+    del simulator
+    gc.collect()
+    assert file
+    other = carom.Simulator(bouncing(1), law, record=tmp_path / "two.h5")
+    assert not file
+    assert carom.Trajectory.load(tmp_path / "one.h5").end_time == 0.5
+    assert other.run(0.1).end_time == 0.1

@@ -100,6 +100,97 @@ def test_incline(shape, share, of_critical):
     )
 
 
+def thrown_with_backspin(speed, spin):
+    """Time and speed at which a ball thrown with backspin begins to roll, and its way until then.
+
+    Rolling friction helps to end the backspin, and resists the spin that follows.
+    """
+    slowed, inertia = FRICTION * GRAVITY, 0.4 * RADIUS**2
+    spun = [(FRICTION * RADIUS + sign * ROLLING) * GRAVITY / inertia for sign in (1, -1)]
+    time = (speed + spin * RADIUS) / (slowed + spun[0] * RADIUS)
+    turns = spin / spun[0]
+    if time > turns:
+        time = turns + (speed - slowed * turns) / (slowed + spun[1] * RADIUS)
+    return time, speed - slowed * time, speed * time - 0.5 * slowed * time**2
+
+
+ROLLS_OUT = ROLLING * GRAVITY / RADIUS / 1.4
+"""Deceleration of a ball that rolls [m/s^2]."""
+
+
+@pytest.mark.parametrize(("speed", "spin"), [(2.0, 20.0), (2.0, 200.0), (0.5, 60.0)])
+def test_ball_with_backspin(speed, spin):
+    """It turns the other way before it rolls, or rolls back."""
+    ball = body(
+        carom.Sphere(RADIUS), position=(0, 0, RADIUS), velocity=(speed, 0, 0), angular_velocity=(0, -spin, 0)
+    )
+    found = run(floor(rolling_friction=ROLLING), ball, duration=30.0)
+    time, rolls, way = thrown_with_backspin(speed, spin)
+    assert kinds(found)[-2:] == [EventKind.STICK, EventKind.HALT]
+    assert found.events[-2].time == pytest.approx(time, rel=1e-11)
+    assert found.events[-1].time == pytest.approx(time + abs(rolls) / ROLLS_OUT, rel=1e-11)
+    end = way + 0.5 * rolls * abs(rolls) / ROLLS_OUT
+    np.testing.assert_allclose(found.sample(30.0).position[1], (end, 0, RADIUS), rtol=0, atol=1e-11)
+    assert balance(found) < 1e-11
+
+
+@pytest.mark.parametrize("of_critical", [0.5, 3.0])
+def test_cylinder_rolls_up_an_incline_and_back_where_it_is_steep(of_critical):
+    slope = np.arctan(of_critical * ROLLING / RADIUS)
+    normal, downhill = (
+        np.array([np.sin(slope), 0, np.cos(slope)]),
+        np.array([np.cos(slope), 0, -np.sin(slope)]),
+    )
+    cylinder = body(
+        carom.Cylinder(RADIUS, 0.2), position=RADIUS * normal, orientation=ALONG_Y,
+        velocity=-downhill, angular_velocity=(0, -1.0 / RADIUS, 0),
+    )  # fmt: skip
+    pull, resists = np.array([np.sin(slope), ROLLING / RADIUS * np.cos(slope)]) * GRAVITY / 1.5
+    turns, falls = 1.0 / (pull + resists), max(pull - resists, 0.0)
+    found = run(floor(normal, rolling_friction=ROLLING), cylinder, duration=turns + 1.5)
+    assert found.events[0].time == pytest.approx(turns, rel=1e-11)
+    end = found.sample(turns + 1.5)
+    assert end.velocity[1] @ downhill == pytest.approx(1.5 * falls, abs=1e-11)
+    way = (end.position[1] - RADIUS * normal) @ downhill
+    assert way == pytest.approx(-0.5 * turns + 0.5 * falls * 1.5**2, abs=1e-11)
+    assert balance(found) < 1e-11
+
+
+def test_ball_rolls_to_a_wall_and_back():
+    """It leaves a wall without friction with the spin that it had."""
+    bouncy = carom.Material(friction=0.0, restitution=0.7)
+    wall = carom.Body(carom.HalfSpace((-1, 0, 0), -0.5), fixed=True, name="wall")
+    scene = carom.Scene()
+    scene.add(floor(rolling_friction=ROLLING))
+    scene.add(wall)
+    turning = {"velocity": (1, 0, 0), "angular_velocity": (0, 1 / RADIUS, 0)}
+    ball = scene.add(body(carom.Sphere(RADIUS), position=(0, 0, RADIUS), **turning))
+    scene.set_pair_material(wall, ball, bouncy)
+    found = carom.Simulator(scene, LAW).run(30.0)
+    before = np.sqrt(1.0 - 2.0 * ROLLS_OUT * (0.5 - RADIUS))
+    time, rolls, way = thrown_with_backspin(0.7 * before, before / RADIUS)
+    halts = (1.0 - before) / ROLLS_OUT + time + abs(rolls) / ROLLS_OUT
+    assert found.events[-1].time == pytest.approx(halts, rel=1e-11)
+    end = 0.5 - RADIUS - way - 0.5 * rolls * abs(rolls) / ROLLS_OUT
+    assert found.sample(30.0).position[2, 0] == pytest.approx(end, abs=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("shape", "height"), [(carom.Cylinder(0.1, 0.02), 0.01), (carom.Box((0.2, 0.2, 0.1)), 0.05)]
+)
+def test_spun_on_a_face_without_sliding_friction(shape, height):
+    """Spinning friction of all contacts together is that of the weight."""
+    smooth = carom.Material(friction=0.0, spinning_friction=SPINNING)
+    scene = carom.Scene()
+    scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True, material=smooth))
+    disk = carom.Body(shape, mass=1.5, position=(0, 0, height), angular_velocity=(0, 0, 8), material=smooth)
+    scene.add(disk)
+    found = carom.Simulator(scene, LAW).run(30.0)
+    assert kinds(found) == [EventKind.HALT]
+    expected = 8.0 * disk.inertia[2, 2] / (SPINNING * 1.5 * GRAVITY)
+    assert found.events[0].time == pytest.approx(expected, rel=1e-11)
+
+
 def test_cylinder_comes_to_rest():
     falls = ROLLING * GRAVITY / RADIUS / 1.5
     found = run(

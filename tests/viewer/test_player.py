@@ -10,12 +10,15 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from carom.bodies import Body, HalfSpace, Material, Scene, Sphere
+from carom.bodies import Body, HalfSpace, Material, RevoluteJoint, Scene, Sphere
 from carom.impact_laws import SequentialReflection
 from carom.simulator import Simulator
 from carom.viewer import player_frame, player_html, render, shaders
 from carom.viewer.actions import GROUPS
+from carom.viewer.forces import forces_at
 from carom.viewer.html_player import PLAYER_KEYS
+from carom.viewer.picture import force_marks
+from carom.viewer.run import Run
 from carom.viewer.theme import DARK, KIND_COLOURS, LIGHT, MODE_COLOURS, RUN_COLOURS, VELOCITY_COLOUR
 
 SIZE = (1000, 640)
@@ -358,6 +361,49 @@ def test_plots_show_the_ledger_and_a_click_goes_to_its_time(browser, tmp_path):
     browser.press("e")
     assert settled(browser, "plots.hidden")
     assert browser.errors == []
+
+
+def test_forces_are_drawn_as_in_the_window(browser, tmp_path):
+    """Arrows and rings of a ball that rolls and one on a hinge, from the same numbers."""
+    scene = Scene()
+    felt = Material(friction=0.3, rolling_friction=0.004)
+    scene.add(Body(HalfSpace((0, 0, 1)), fixed=True, material=felt))
+    turning = {"velocity": (1, 0, 0), "angular_velocity": (0, 12.5, 0)}
+    scene.add(Body(Sphere(0.08), mass=1.0, position=(0, 0.5, 0.08), material=felt, **turning))
+    bob = scene.add(Body(Sphere(0.1), mass=2.0, position=(0.4, 0, 1)))
+    scene.add_joint(RevoluteJoint(bob, anchor=(0, 0, 1), axis=(0, 1, 0)))
+    run = Simulator(scene, SequentialReflection()).run(0.6)
+    browser.errors.clear()
+    browser.open(render(run, tmp_path / "run.html").as_uri(), READY)
+    browser.ask("caromPlayer.seek(0.37)")
+    before = settled(browser, "1") and pixels(browser)
+    browser.press("l")
+    assert settled(browser, "caromPlayer.shows.forces && message.hidden")
+    violet = pixels(browser) - before
+    assert ((violet[..., 1] < -30) & (np.abs(violet).max(axis=2) > 60)).sum() > 150
+    shown = browser.ask("caromPlayer.marks()")
+    stage, forces = Run(run, "").stage, forces_at(run, 0.37)
+    weight = 3.0 * np.linalg.norm(scene.gravity)
+    arrows, torques, rings = (solid.instances for solid in force_marks(stage, forces, weight))
+    for found, expected in (
+        (shown["arrows"], np.concatenate([arrows, torques])), (shown["rings"], rings),
+    ):  # fmt: skip
+        found = np.array(found).reshape(-1, 16)
+        for row in expected:  # its ends and its colour; turned about its own axis in any way
+            own = np.argmin(np.abs(found[:, [2, 6, 10]] - row[[2, 6, 10]]).sum(axis=1))
+            part = [2, 3, 6, 7, 10, 11, 12, 13, 14]
+            np.testing.assert_allclose(found[own][part], row[part], atol=0.02 * stage.arrow_length)
+            widths = [np.linalg.norm(one[[0, 4, 8]]) for one in (found[own], row)]
+            assert widths[0] == pytest.approx(widths[1], rel=0.02)
+        assert len(found) == len(expected)
+    browser.press("l")
+    assert settled(browser, "!caromPlayer.shows.forces && !caromPlayer.marks().rings.length")
+    assert browser.errors == []
+
+
+def test_a_page_without_forces_says_so(page):
+    page.press("l")
+    assert "no forces" in settled(page, "message.hidden ? '' : message.textContent")
 
 
 def test_the_camera_keeps_what_still_moves_in_the_picture(balls, browser, tmp_path):

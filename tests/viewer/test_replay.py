@@ -234,27 +234,30 @@ def test_plots_grow_and_go(one):
     assert states == [(True, False), (True, True), (False, False), (True, False)]
 
 
-def test_forces_and_torques_of_lasting_contact_are_drawn_where_a_run_has_them(one):
+def test_forces_and_torques_are_drawn_where_a_run_has_them(one, fakes):
     """Arrows are as their forces, a torque lies along its axis with a ring about it."""
     press(one, "l")
     (picture,) = compose(one)
     assert picture.marks == []  # this run knows no forces
-    weight = 9.81
-    forces = SimpleNamespace(
-        force=np.array([[0.0, 0.0, weight], [0.25 * weight, 0.0, 0.0]]),
-        point=np.array([[0.0, 0.0, 0.0], [0.1, 0.0, 0.0]]),
-        normal_force=np.array([weight, 0.25 * weight]),
-        torque=np.array([[0.0, -0.3, 0.0], [0.0, 0.0, 1e-14]]),
-    )
-    asked = []
+    trajectory = fakes.bouncing_ball()
+    trajectory.scene.joints = []
+    weight, asked = 9.81, []
 
-    def contact_forces(time):
-        asked.append(time)
-        return type("Forces", (SimpleNamespace,), {"__len__": lambda self: 2})(**vars(forces))
+    def contact_forces(time, side):
+        asked.append((time, side))
+        return SimpleNamespace(
+            bodies=np.array([[1, 0], [1, 0]]),
+            force=np.array([[0.0, 0.0, weight], [0.25 * weight, 0.0, 0.0]]),
+            point=np.array([[0.0, 0.0, 0.0], [0.1, 0.0, 0.0]]),
+            torque=np.array([[0.0, -0.3, 0.0], [0.0, 0.0, 1e-14]]),
+            unique=np.array([True, True]),
+        )
 
-    one.runs[0].trajectory.contact_forces = contact_forces
-    (picture,) = compose(one)
-    stage = one.runs[0].stage
+    trajectory.contact_forces = contact_forces
+    replay = Replay([Run(trajectory, "ball")])
+    press(replay, "l")
+    (picture,) = compose(replay)
+    stage = replay.runs[0].stage
     arrows, torques, rings = picture.marks
     along = arrows.instances[:, [2, 6, 10]]
     np.testing.assert_allclose(along[0], [0, 0, stage.arrow_length], atol=1e-6)
@@ -264,10 +267,10 @@ def test_forces_and_torques_of_lasting_contact_are_drawn_where_a_run_has_them(on
     np.testing.assert_allclose(axis / np.linalg.norm(axis), [0, -1, 0], atol=1e-6)
     ring = rings.instances[0, :12].reshape(3, 4)[:, :3]
     np.testing.assert_allclose(ring[:, 2] / np.linalg.norm(ring[:, 2]), [0, -1, 0], atol=1e-6)
-    compose(one)
-    assert asked == [0.0]  # once for an instant
-    press(one, "l")
-    (picture,) = compose(one)
+    compose(replay)
+    assert asked == [(0.0, "right")]  # once for an instant
+    press(replay, "l")
+    (picture,) = compose(replay)
     assert picture.marks == []
 
 

@@ -1,4 +1,4 @@
-"""Ctrl-C while compiled code runs, or a file is written."""
+"""Ctrl-C while kernels are compiled or read from the disk, while they run, or a file is written."""
 
 import signal
 import threading

@@ -1,0 +1,1 @@
+../../face/interrupts.py
