@@ -236,6 +236,7 @@ EDITS = {
 }  # fmt: skip
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("name", EDITS)
 def test_what_no_recorder_writes_is_refused_in_one_sentence(name, path):
     edit, words = EDITS[name]
@@ -247,6 +248,14 @@ def test_what_no_recorder_writes_is_refused_in_one_sentence(name, path):
     assert text.startswith(f"{path}: ")
     assert text.count("damaged") <= 1
     assert "\n" not in text
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_the_least_whole_number_is_a_number_like_others(path):
+    """Its absolute value is none of its type, which numpy warned of."""
+    with h5py.File(path, "r+") as file:
+        file.attrs["start_time"] = np.int8(-128)
+    assert carom.Trajectory.load(path).start_time == -128.0
 
 
 def test_the_recording_that_these_edits_spoil_is_whole(path):

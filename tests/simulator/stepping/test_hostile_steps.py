@@ -126,6 +126,7 @@ EDITS = {
 }  # fmt: skip
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("name", EDITS)
 def test_what_no_run_leaves_is_refused_in_one_sentence(name, path):
     edit, words = EDITS[name]
