@@ -21,7 +21,6 @@ from .console import (
     DONE,
     ENDED_BADLY,
     INTERRUPTED,
-    MEBIBYTE,
     BadEnd,
     BadInput,
     complain,
@@ -33,6 +32,7 @@ from .console import (
     say,
     say_table,
     seed_number,
+    size_limit,
 )
 from .sweep_command import add_sweep
 from .validate_command import add_validate
@@ -396,7 +396,7 @@ def _drop(options: argparse.Namespace) -> int:
 
     try:
         meshes = [
-            load_dropped_mesh(file, options.scale, options.mass_from, **_size_limit(options))
+            load_dropped_mesh(file, options.scale, options.mass_from, **size_limit(options))
             for file in options.files or [shipped_mesh()]
         ]
     except FileFormatError as error:
@@ -421,7 +421,7 @@ def _drop(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    scene = load_scene(options.scene, **_size_limit(options))
+    scene = load_scene(options.scene, **size_limit(options))
     out = _writable(options.out or f"{Path(options.scene).stem}.h5", ".h5")
     if out.resolve() == Path(options.scene).resolve():
         raise BadInput(f"--out {out}: expected another file than the scene's")
@@ -673,13 +673,6 @@ def _law(name: str) -> "ImpactLaw":
         return law_by_name(name)
     except ValueError as error:
         raise BadInput(str(error)) from None
-
-
-def _size_limit(options: argparse.Namespace) -> dict[str, int]:
-    """The limit of files' sizes that was given, if one was, in bytes."""
-    if options.size_limit is None:
-        return {}
-    return {"size_limit": int(min(options.size_limit * MEBIBYTE, sys.maxsize))}
 
 
 def _writable(text: str, default_ending: str = "") -> Path:

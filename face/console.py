@@ -61,6 +61,13 @@ def seed_number(text: str) -> int:
     return int(text)
 
 
+def size_limit(options: argparse.Namespace) -> dict[str, int]:
+    """The limit of files' sizes that was given, if one was, in bytes."""
+    if options.size_limit is None:
+        return {}
+    return {"size_limit": int(min(options.size_limit * MEBIBYTE, sys.maxsize))}
+
+
 def load_scene(path: str, **limit: int) -> "Scene":
     """The scene of a file."""
     from .bodies import FileFormatError, Scene

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .console import DONE, BadInput, positive_whole, say, say_table
+from .console import DONE, BadInput, positive_number, positive_whole, say, say_table, size_limit
 
 if TYPE_CHECKING:
     from .simulator.measured.public_data import CubeTosses, EllipseBounces
@@ -47,6 +47,12 @@ examples:
         "--workers", type=positive_whole, metavar="N", help="processes that split tosses; default one a core"
     )
     validate.add_argument("--out", metavar="FOLDER", help="where to write the table and a figure")
+    validate.add_argument(
+        "--size-limit",
+        type=positive_number,
+        metavar="MIB",
+        help="mebibytes that a file of data may have, also unpacked; default 256",
+    )
 
 
 def _validate(options: argparse.Namespace) -> int:
@@ -83,8 +89,9 @@ def _found(options: argparse.Namespace) -> "tuple[CubeTosses | EllipseBounces, V
         if label not in known:
             raise BadInput(f"--laws: expected rows among {'; '.join(known)}, got {label!r}")
     try:
-        data = read_public_data(options.data)
-        source = read_public_data(options.fitted_on) if options.fitted_on else None
+        limit = size_limit(options)
+        data = read_public_data(options.data, **limit)
+        source = read_public_data(options.fitted_on, **limit) if options.fitted_on else None
         if isinstance(data, CubeTosses) and isinstance(source, CubeTosses | None):
             with ProcessPool(options.workers or cores()) as executor:
                 return data, validate_cube(data, source, options.laws, executor)

@@ -217,6 +217,8 @@ def outcome_of_record(
 ) -> ImpactOutcome:
     """The outcome that a compiled law gave, from its impulse (dim*nc,), its record of stages and its code."""
     ended = 0 if code >= VERDICT else code
+    if law_name in (SequentialReflection.name, SequentialLCP.name):
+        _refuse_contacts(stages, problem.contact_count)
     if law_name == StrongeCoulomb.name:
         outcome = StrongeCoulomb.outcome_of_record(problem, stages, ended, steps)
     elif law_name == SequentialReflection.name and ended in (FEASIBLE, TOO_MANY, IMMOVABLE):
@@ -235,6 +237,16 @@ def outcome_of_record(
             f"law: expected one that is compiled, and a code that it has, got {law_name!r} and {code}"
         )
     return _as_it_was(problem, outcome, impulse, code)
+
+
+def _refuse_contacts(stages: Array, count: int) -> None:
+    """ValueError where the first column of a record is not the numbers of so many contacts."""
+    named = stages[:, :1].ravel()
+    wrong = ~((named >= 0.0) & (named < count) & (named == np.floor(named)))
+    if wrong.any():
+        raise ValueError(
+            f"stage_log: expected the number of one of {count} contacts, got {named[wrong][0]:g}"
+        )
 
 
 def _as_it_was(problem: ImpactProblem, outcome: ImpactOutcome, impulse: Array, code: int) -> ImpactOutcome:

@@ -171,23 +171,36 @@ class Replay:
 
     def _compare(self) -> None:
         """Every new event must be the recorded one, bit for bit; ReplayError where it is not."""
-        found, recorded = self.run.trajectory.log, self._recording.log
+        found = self.run.trajectory
         while self.done < min(len(found.events), len(self._recorded)):
-            difference = first_difference(recorded, found, self.done)
+            difference = difference_of(self._recording, found, self.done)
             if difference is not None:
-                what, was, now = difference
-                raise ReplayError(
-                    f"{self._name(self._recorded[self.done])} is not repeated: its {what} differs, recorded "
-                    f"{was}, now {now} in {self.run.trajectory.events[self.done]!r}; was the recording "
-                    "made with another law or version, or on another processor?",
-                    self.done,
-                    what,
-                    was,
-                    now,
-                )
+                raise difference
             self.done += 1
         if self._later is not None and self.done >= self._later[0]:
             self.run.generator, self._later = self._later[1], None
 
     def _name(self, event: Event) -> str:
-        return f"event {self.done} of the recording ({event.kind.value} at t = {event.time!r} s)"
+        return _name(self.done, event)
+
+
+def difference_of(recording: Trajectory, found: Trajectory, number: int) -> ReplayError | None:
+    """What is to be said where an event, by number, of a run that was made again is not the recorded one, bit for
+    bit; None where it is."""
+    difference = first_difference(recording.log, found.log, number)
+    if difference is None:
+        return None
+    what, was, now = difference
+    return ReplayError(
+        f"{_name(number, recording.events[number])} is not repeated: its {what} differs, recorded {was}, now "
+        f"{now} in {found.events[number]!r}; was the recording made with another law or version, or on another "
+        "processor?",
+        number,
+        what,
+        was,
+        now,
+    )
+
+
+def _name(number: int, event: Event) -> str:
+    return f"event {number} of the recording ({event.kind.value} at t = {event.time!r} s)"

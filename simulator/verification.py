@@ -8,14 +8,14 @@ import numpy as np
 
 from ..bodies.files import file_path
 from ..progress import ProgressBar
-from .branches import BranchedRun
+from .branches import BranchedRun, BranchNode
 from .endings import can_go_on
 from .ensembles.members import member_generator
 from .event import EventKind
 from .notes import STATE_SET, noted_drive
 from .record.trajectory import RunStatus, Trajectory
 from .recordings import load_run
-from .replay import Later, Replay, ReplayError, started_again
+from .replay import Later, Replay, ReplayError, difference_of, started_again
 from .state import Array
 
 _EVENT_LIMIT = 2**63 - 1
@@ -51,7 +51,8 @@ def verify(
 
     Every event is compared, bit for bit, in all that `Trajectory.event_hash` covers, and at last how the run ends:
     the time and state of all bodies, or the failure. States and drives that were set on the way are set again, as
-    the recording tells. Of a branched run every member is made again, once for members that never part.
+    the recording tells. Of a branched run every member is made again, once for members that never part; where they
+    parted with a tolerance, the tree is grown again as a whole.
 
     recording : a trajectory or branched run, or the path of the file of one
     progress : show a bar on a terminal when it takes long
@@ -78,20 +79,88 @@ def verify(
 def _verify_tree(run: BranchedRun, progress: bool) -> Verification:
     """One member of every leaf, with the generator that it drew from."""
     if run.tolerance:
-        raise ValueError(
-            f"recording: its members parted with a tolerance of {run.tolerance:g}, so they equal runs made again "
-            "only so closely"
-        )
+        return _verify_whole_tree(run, progress)
     done = 0
     for member in dict(zip(run.leaves[::-1], range(len(run))[::-1], strict=True)).values():
         later = run.first_event, member_generator(run.seed, member)
         events, difference = _again(run.trajectories[member], later, progress)
         done += events
         if difference is not None:
-            words = f"member {member}: {difference}"
-            each = (difference.event, difference.what, difference.recorded, difference.found)
-            return Verification(done, run.trajectories[0].event_hash, ReplayError(words, *each))
+            return Verification(done, run.trajectories[0].event_hash, _said(f"member {member}", difference))
     return Verification(done, run.trajectories[0].event_hash, None)
+
+
+def _verify_whole_tree(run: BranchedRun, progress: bool) -> Verification:
+    """All members at once: an outcome within the tolerance is that of the lowest member, whose run it was not."""
+    for node in run.ends:
+        _refuse_functions(node.trajectory)
+    first = run.nodes[0]
+    limits = [
+        len(end.trajectory.events) for end in run.ends if end.trajectory.status is RunStatus.EVENT_LIMIT
+    ]
+    simulator = started_again(first.trajectory, None, {"event_limit": max(limits, default=_EVENT_LIMIT)})
+    past = Replay(simulator._run, first.trajectory)
+    event_hash = run.trajectories[0].event_hash
+    try:
+        past.until(run.first_event - 1)
+        past.go(first.start_time)
+        made = simulator.branches(
+            len(run), run.seed, _asked_time(run), tolerance=run.tolerance, progress=progress,
+            stop_at_rest=any(_stopped_at_rest(end.trajectory) for end in run.ends),
+        )  # fmt: skip
+    except ReplayError as difference:
+        return Verification(past.done, event_hash, difference)
+    done = past.done
+    for index, recorded in enumerate(run.nodes):
+        equal, differing = _node_again(recorded, made.nodes[index] if index < len(made.nodes) else None)
+        done += equal
+        if differing is not None:
+            return Verification(done, event_hash, _said(f"branch {index}", differing))
+    return Verification(done, event_hash, None)
+
+
+def _asked_time(run: BranchedRun) -> float:
+    """Up to when all members were to go [s]; ReplayError where the recording does not say one time."""
+    asked = {end.trajectory.asked_time for end in run.ends}
+    time = asked.pop()
+    if asked or time is None:
+        raise ReplayError("its members do not say up to what time all of them were to go", None, "end")
+    return time
+
+
+def _stopped_at_rest(end: Trajectory) -> bool:
+    return end.status is RunStatus.AT_REST and end.asked_time is not None and end.end_time < end.asked_time
+
+
+def _node_again(recorded: BranchNode, found: BranchNode | None) -> tuple[int, ReplayError | None]:
+    """Compare a branch with the one that is grown again: how many of its events are equal, and what differs."""
+    if found is None:
+        return 0, ReplayError("it is not grown again", None, "presence", repr(recorded.members), "none")
+    was, now = recorded.trajectory, found.trajectory
+    begin, count = recorded.first_event, len(was.events)
+    for number in range(begin, min(count, len(now.events))):
+        if difference := difference_of(was, now, number):
+            return number - begin, difference
+    if len(now.events) < count:
+        return len(now.events) - begin, ReplayError(
+            f"event {len(now.events)} of the recording is not repeated", len(now.events), "presence"
+        )
+    for what in ("parent", "members", "first_event", "start_time"):
+        one, other = getattr(recorded, what), getattr(found, what)
+        if one != other:
+            words = f"its {what.replace('_', ' ')} differs, recorded {one}, now {other}"
+            return count - begin, ReplayError(words[:300], None, what, str(one), str(other))
+    try:
+        _compare_made(now, was)
+    except ReplayError as difference:
+        return count - begin, difference
+    return count - begin, None
+
+
+def _said(where: str, difference: ReplayError) -> ReplayError:
+    """The same difference, and in which part of a tree it is."""
+    each = (difference.event, difference.what, difference.recorded, difference.found)
+    return ReplayError(f"{where}: {difference}", *each)
 
 
 def _again(recording: Trajectory, later: Later | None, progress: bool) -> tuple[int, ReplayError | None]:
@@ -130,14 +199,18 @@ def _refuse_functions(recording: Trajectory) -> None:
 
 def _compare_ends(replay: Replay, recording: Trajectory) -> None:
     """ReplayError where a run that was made again up to its last event does not end as recorded."""
-    run, status = replay.run, recording.status
-    count = len(recording.events)
-    if status in _FAILURES:
-        _go_to_failure(replay, count)
+    if recording.status in _FAILURES:
+        _go_to_failure(replay, len(recording.events))
     else:
         replay.go(recording.end_time)
-    if len(run.trajectory.events) > count:
-        event = run.trajectory.events[count]
+    _compare_made(replay.run.trajectory, recording)
+
+
+def _compare_made(made: Trajectory, recording: Trajectory) -> None:
+    """ReplayError where a run whose events are made again has more of them, or ends otherwise than recorded."""
+    count, status, found = len(recording.events), recording.status, made.status
+    if len(made.events) > count:
+        event = made.events[count]
         raise ReplayError(
             f"after the {count} recorded events comes another, {event!r}",
             count,
@@ -145,7 +218,6 @@ def _compare_ends(replay: Replay, recording: Trajectory) -> None:
             "none",
             repr(event),
         )
-    found = run.trajectory.status
     if (found in _FAILURES or status in _FAILURES) and found is not status:
         raise ReplayError(
             f"the run does not end as recorded: it ended as {status.value}, and now as {found.value}",
@@ -153,7 +225,7 @@ def _compare_ends(replay: Replay, recording: Trajectory) -> None:
         )  # fmt: skip
     if status not in _FAILURES:
         end = np.array([recording.end_time])
-        one, other = (made._packed(end, "right")[0] for made in (recording, run.trajectory))
+        one, other = (each._packed(end, "right")[0] for each in (recording, made))
         _compare_states(one, other, recording)
 
 

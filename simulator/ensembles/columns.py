@@ -21,6 +21,9 @@ def join_shapes(name: str, shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]
 class ColumnTable:
     """status and message of every member, seconds [s] that it took, and columns of numbers by name."""
 
+    BYTES = 104
+    """Of a member, beside its columns."""
+
     def __init__(self, count: int):
         self.status = np.full(count, NOT_RUN, dtype="U24")
         self.messages: dict[int, str] = {}

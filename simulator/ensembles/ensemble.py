@@ -306,8 +306,7 @@ def _begun(
     path = Path(store)
     check_path(path, resume)
     if path.exists():
-        known, kept, table = read_store(path, len(members))
-        identity.refuse_another(known, path)
+        known, kept, table = read_store(path, identity)
         for name, column in kept.items():
             mine = parameters.get(name)
             if mine is None or not np.array_equal(mine[: known.count], column[: known.count], equal_nan=True):

@@ -1,5 +1,6 @@
 """What many members say together: estimates with intervals, distributions, and where spread comes from."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,6 +73,13 @@ class VarianceShares:
     share_of_start: Estimate
 
 
+def _in_unit(values: np.ndarray) -> tuple[np.ndarray, float]:
+    """The values in a unit, a power of two, in which the largest is near one, and the unit: squares of any values
+    then are numbers, and others differ in nothing."""
+    exponent = math.frexp(float(np.abs(values).max(initial=0.0)))[1] - 1
+    return np.ldexp(values, -exponent), math.ldexp(1.0, exponent)
+
+
 class Statistics:
     """Of a row of values, one a member.
 
@@ -90,33 +98,35 @@ class Statistics:
 
     def mean(self, confidence: float = _CONFIDENCE) -> Estimate:
         """The mean, with Student's interval."""
-        values, level = self._enough(), _level(confidence)
+        (values, unit), level = _in_unit(self._enough()), _level(confidence)
         middle = float(values.mean())
         reach = float(stats.t.ppf(0.5 + 0.5 * level, len(values) - 1) * stats.sem(values))
-        return Estimate(middle, middle - reach, middle + reach, level)
+        return Estimate(middle * unit, (middle - reach) * unit, (middle + reach) * unit, level)
 
     def spread(self, confidence: float = _CONFIDENCE) -> Estimate:
         """The standard deviation; its interval, by the fourth moment, is that of large samples of any kind."""
-        values, level = self._enough(), _level(confidence)
+        (values, unit), level = _in_unit(self._enough()), _level(confidence)
         n, variance = len(values), float(values.var(ddof=1))
         if variance == 0.0:
             return Estimate(0.0, 0.0, 0.0, level)
         fourth = float(np.mean((values - values.mean()) ** 4))
         relative = max(0.0, fourth / variance**2 - (n - 3) / (n - 1)) / n
         factor = float(np.exp(stats.norm.ppf(0.5 + 0.5 * level) * 0.5 * np.sqrt(relative)))
-        spread = variance**0.5
+        spread = variance**0.5 * unit
         return Estimate(spread, spread / factor, spread * factor, level)
 
     def quantile(self, q: float, confidence: float = _CONFIDENCE) -> Estimate:
         """The value below which a share `q` lies; the interval is between values of the sample, for any
         distribution, and ends at the least or greatest where the sample is too small for the confidence."""
-        values, level = np.sort(self._enough()), _level(confidence)
+        (values, unit), level = _in_unit(np.sort(self._enough())), _level(confidence)
         share = checks.number("q", q, minimum=0.0)
         if share > 1.0:
             raise ValueError(f"q: expected a share between 0 and 1, got {q}")
         low, high = stats.binom.ppf([0.5 - 0.5 * level, 0.5 + 0.5 * level], len(values), share)
         low, high = max(int(low) - 1, 0), min(int(high), len(values) - 1)
-        return Estimate(float(np.quantile(values, share)), float(values[low]), float(values[high]), level)
+        found = np.quantile(values, share), values[low], values[high]
+        value, least, greatest = (float(each) * unit for each in found)
+        return Estimate(value, least, greatest, level)
 
     def histogram(self, bins: Any = "auto") -> Histogram:
         """Counts of values; `bins` as numpy takes them."""

@@ -6,6 +6,7 @@ for, it is written anew beside the old one, and takes its name when it is comple
 """
 
 import json
+import math
 import time as clock
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,9 @@ _FLUSH = 0.5  # s between two
 _CHUNK_BYTES = 16_384
 _ROWS_AT_ONCE = 8192
 _MOST_MEMBERS = 10_000_000  # of a file that is read
+_MOST_FOR_FILE, _MOST_FOR_ANY = 256, 1 << 31
+"""Times as many bytes as a file has, and bytes for any file, that all rows may take in memory: those of members
+that have not run, or that failed, take next to none in it."""
 _NUMBERS, _RANKS = np.dtype("f8"), tuple(range(1, 33))  # of columns
 
 
@@ -188,55 +192,111 @@ def _rows_of(table: ColumnTable, which: np.ndarray) -> Rows:
     )
 
 
-def read_store(path: Path, count: int | None = None) -> tuple[Identity, dict[str, np.ndarray], ColumnTable]:
-    """What a file holds, also one whose writer was killed, in a table for so many members or those that it is of.
+def read_store(
+    path: Path, going_on: Identity | None = None
+) -> tuple[Identity, dict[str, np.ndarray], ColumnTable]:
+    """What a file holds, also one whose writer was killed, in a table for its members.
 
-    Raises FileFormatError with one sentence for what is no such file.
+    going_on : the ensemble that goes on in the file, for whose members the table then is; ValueError where the file
+        is not of it, before anything else is read
+
+    Raises FileFormatError with one sentence for what is no such file, or holds more members than one has without
+    the ensemble.
     """
     with opened(path, KIND, expected=(VERSION,)) as file:
         try:
-            identity = Identity(**json.loads(text_of(file, "identity")))
-            if type(identity.count) is not int or not 0 <= identity.count <= _MOST_MEMBERS:
-                raise ValueError(
-                    f"identity: expected a number of members up to {_MOST_MEMBERS}, got {identity.count!r:.40}"
-                )
-            table = ColumnTable(max(count or 0, identity.count))
-            parameters = {
-                name.replace("|", "/"): data[()] for name, data in _data_in(file, "parameters").items()
-            }
-            _read_rows(file, table)
+            identity = _identity_in(json.loads(text_of(file, "identity")))
         except DAMAGE as error:
-            raise damaged(path, error) from error
+            raise damaged(path, error, "ensemble") from error
+        if going_on:
+            going_on.refuse_another(identity, path)
+        try:
+            size = path.stat().st_size
+            count = going_on.count if going_on else identity.count
+            columns = _data_in(file, "columns")
+            _refuse_room(
+                count, columns, size, None if going_on else max(_MOST_FOR_ANY, _MOST_FOR_FILE * size)
+            )
+            table = ColumnTable(count)
+            _read_rows(file, table, columns, size + _CHUNK_BYTES)  # the last chunk may not be whole
+            parameters = {
+                name.replace("|", "/"): _rows_in(data, identity.count)
+                for name, data in _data_in(file, "parameters", size).items()
+            }
+        except DAMAGE as error:
+            raise damaged(path, error, "ensemble") from error
     return identity, parameters, table
 
 
-def _data_in(file: h5py.File, name: str) -> dict[str, h5py.Dataset]:
-    """The columns of a group of the file, by name; none where there is no such group."""
+def _identity_in(found: Any) -> Identity:
+    """ValueError, or TypeError for names of others, where it is not what `_prepare` wrote."""
+    identity = Identity(**found)
+    if type(identity.count) is not int or not 0 <= identity.count <= _MOST_MEMBERS:
+        raise ValueError(
+            f"identity: expected a number of members up to {_MOST_MEMBERS}, got {identity.count!r:.40}"
+        )
+    for name, kind in (("run", str), ("seed", int), ("what", str), ("growing", bool)):
+        if type(getattr(identity, name)) is not kind:
+            raise ValueError(
+                f"identity: expected {name} as {kind.__name__}, got {getattr(identity, name)!r:.40}"
+            )
+    return identity
+
+
+def _refuse_room(count: int, columns: dict[str, h5py.Dataset], size: int, most: int | None) -> None:
+    """ValueError where rows of so many members would take more than `most` bytes, or one row more than the file."""
+    width = sum(math.prod(data.shape[1:]) for data in columns.values()) * _NUMBERS.itemsize
+    if width > size:
+        raise ValueError(
+            f"columns: expected no row longer than the file's {size} bytes, got one of {width} bytes"
+        )
+    room = count * (width + ColumnTable.BYTES)
+    if most is not None and room > most:
+        raise ValueError(
+            f"columns: expected members that take at most {most} bytes, got {count} that take {room}; only "
+            "what made them can go on"
+        )
+
+
+def _data_in(file: h5py.File, name: str, most: int | None = None) -> dict[str, h5py.Dataset]:
+    """The columns of a group of the file, by name, of at most so many bytes; none where there is no such group."""
     if name not in file:
         return {}
     group = group_in(file, name)
-    return {column: dataset_in(group, column, (_NUMBERS,), _RANKS) for column in group}
+    return {column: dataset_in(group, column, (_NUMBERS,), _RANKS, most) for column in group}
 
 
-def _read_rows(file: h5py.File, table: ColumnTable) -> None:
+def _rows_in(data: h5py.Dataset, rows: int) -> np.ndarray:
+    """The first so many rows; ValueError where there are fewer."""
+    if len(data) < rows:
+        raise ValueError(f"{data.name[:60]}: expected {rows} rows, got shape {data.shape}")
+    return data[:rows]
+
+
+def _read_rows(file: h5py.File, table: ColumnTable, columns: dict[str, h5py.Dataset], most: int) -> None:
+    """Put the rows of a file into the table; no data set but `columns` may have more than `most` bytes."""
     counts, index, seconds, lengths, texts = (
-        dataset_in(file, name, (np.dtype(dtype),), rank)
+        dataset_in(file, name, (np.dtype(dtype),), rank, most)
         for name, dtype, rank in (
             ("whole_rows", "i8", 2), ("index", "i8", 1), ("seconds", "f8", 1), ("length", "i4", 1),
             ("text", "u1", 1),
         )
     )  # fmt: skip
     rows, length = (int(number) for number in counts[-1])
-    text = texts[:length].tobytes()
-    ends = np.cumsum(lengths[:rows])
-    starts = np.concatenate([[0], ends[:-1]]) if rows else ends
-    said = [json.loads(text[a:b]) for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
-    members = index[:rows]
-    if len(members) != rows or (rows and not (members.min() >= 0 and members.max() < len(table))):
-        raise ValueError("index: expected as many rows as whole_rows says, of members that there are")
+    if rows < 0 or length < 0:
+        raise ValueError(f"whole_rows: expected numbers of rows and letters, got {rows} and {length}")
+    members, each, text = _rows_in(index, rows), _rows_in(lengths, rows), _rows_in(texts, length).tobytes()
+    if rows and not (members.min() >= 0 and members.max() < len(table)):
+        raise ValueError("index: expected numbers of members that there are")
+    ends = np.cumsum(each, dtype=np.int64).tolist()
+    if (rows and each.min() < 1) or (ends[-1] if rows else 0) != length:
+        raise ValueError("length: expected the lengths of texts that follow each other")
+    said = [json.loads(text[a:b]) for a, b in zip([0, *ends][:-1], ends, strict=True)]
+    if not all(isinstance(status, str) and isinstance(message, str) for status, message in said):
+        raise ValueError("text: expected status and message of every row")
     table.put(
-        members, [status for status, _ in said], [message for _, message in said], seconds[:rows],
-        {name: data[:rows] for name, data in _data_in(file, "columns").items()},
+        members, [status for status, _ in said], [message for _, message in said], _rows_in(seconds, rows),
+        {name: _rows_in(data, rows) for name, data in columns.items()},
     )  # fmt: skip
 
 

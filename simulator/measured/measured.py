@@ -1,6 +1,8 @@
 """A measured motion of one rigid body: times, places of a tracked point, and orientations."""
 
+import array
 import csv
+import io
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from os import PathLike
@@ -11,10 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...bodies import checks
+from ...bodies.files import FileFormatError, file_path, read_bytes
 from ...bodies.rotation import rotation_matrices
+from ...bodies.tolerances import LARGEST_COORDINATE
 from . import tracking
 from .flights import Flight, flights_of
 from .impacts import MeasuredImpact, impacts_of
+from .stored_arrays import LARGEST_FILE, StoredArrays
 
 Array = NDArray[np.float64]
 
@@ -79,7 +84,7 @@ class Measured:
             raise ValueError(f"quaternion_order: expected 'wxyz' or 'xyzw', got {self.quaternion_order!r}")
         put(self, "time", _checked_times(self.time))
         count = len(self.time)
-        position = checks.array("position", self.position, (None, 3))
+        position = _in_range("position", checks.array("position", self.position, (None, 3)))
         orientation = checks.array("orientation", self.orientation, (None, 4))
         for field_name, rows in (("position", position), ("orientation", orientation)):
             if len(rows) != count:
@@ -90,21 +95,23 @@ class Measured:
         put(self, "unit", "m")
         put(self, "orientation", _kept(_checked_quaternions(orientation, self.quaternion_order)))
         put(self, "quaternion_order", "wxyz")
-        put(self, "center_of_mass", checks.array("center_of_mass", self.center_of_mass, (3,)))
-        put(self, "gravity", checks.array("gravity", self.gravity, (3,)))
-        if self.gyration is not None:
-            put(self, "gyration", checks.array("gyration", self.gyration, (3, 3)))
+        for field_name, shape in (("center_of_mass", (3,)), ("gravity", (3,)), ("gyration", (3, 3))):
+            value = getattr(self, field_name)
+            if field_name != "gyration" or value is not None:
+                put(self, field_name, _in_range(field_name, checks.array(field_name, value, shape)))
 
     @classmethod
-    def read(cls, path: str | PathLike[str], **options: Any) -> Self:
+    def read(cls, path: str | PathLike[str], *, size_limit: int = LARGEST_FILE, **options: Any) -> Self:
         """A motion from a file: .npz with arrays `time`, `position` and `orientation`, or .csv with a header
         line and columns t, x, y, z, qw, qx, qy, qz in any order (others are ignored).
 
-        ``options`` are those of the class. Raises FileNotFoundError, and ValueError that names file and
-        field.
+        ``size_limit`` [bytes] is that of the file, also unpacked, by default 2^28; ``options`` are those of the
+        class. Raises FileFormatError, which is a ValueError, with the path for a file that is none of these, and
+        ValueError that names file and field.
         """
-        file = Path(path)
-        columns = _npz_columns(file) if file.suffix.lower() == ".npz" else _csv_columns(file)
+        file = file_path("path", path)
+        is_npz = file.suffix.lower() == ".npz"
+        columns = _npz_columns(file, size_limit) if is_npz else _csv_columns(file, size_limit)
         options.setdefault("name", file.stem)
         try:
             return cls(*columns, **options)
@@ -166,8 +173,16 @@ class Measured:
         return np.eye(3) if self.gyration is None else np.asarray(self.gyration)
 
 
+def _in_range(field_name: str, numbers: Array) -> Array:
+    """ValueError where a number is so large that squares of it could leave the range of numbers."""
+    largest = float(np.abs(numbers).max(initial=0.0))
+    if largest > LARGEST_COORDINATE:
+        raise ValueError(f"{field_name}: expected numbers of at most {LARGEST_COORDINATE:g}, got {largest:g}")
+    return numbers
+
+
 def _checked_times(value: Any) -> Array:
-    time = checks.array("time", value, (None,))
+    time = _in_range("time", checks.array("time", value, (None,)))
     if len(time) < _FEWEST:
         raise ValueError(f"time: expected at least {_FEWEST} frames, got {len(time)}")
     steps = np.diff(time)
@@ -189,6 +204,7 @@ def _checked_times(value: Any) -> Array:
 
 
 def _checked_quaternions(orientation: Array, order: str) -> Array:
+    _in_range("orientation", orientation)
     length = np.linalg.norm(orientation, axis=1)
     bad = np.abs(length - 1.0) > _LENGTH
     if bad.any():
@@ -225,29 +241,41 @@ def _explain_no_flight(measured: Measured) -> None:
     )
 
 
-def _npz_columns(path: Path) -> tuple[Array, Array, Array]:
-    with np.load(path, allow_pickle=False) as stored:
-        for name in ("time", "position", "orientation"):
-            if name not in stored:
-                raise ValueError(
-                    f"{path}: expected arrays time, position and orientation, got {', '.join(stored.files)}"
-                )
-        return stored["time"], stored["position"], stored["orientation"]
+def _npz_columns(path: Path, size_limit: int) -> tuple[Array, Array, Array]:
+    stored = StoredArrays(path, size_limit)
+    for name in ("time", "position", "orientation"):
+        if name not in stored:
+            found = ", ".join(stored.names)[:200]
+            raise FileFormatError(
+                path, f"expected arrays time, position and orientation, got {found or 'none'}"
+            )
+    return stored["time"], stored["position"], stored["orientation"]
 
 
-def _csv_columns(path: Path) -> tuple[Array, Array, Array]:
-    with open(path, newline="", encoding="utf-8") as file:
-        rows = list(csv.reader(file))
-    header = [name.strip().lower() for name in rows[0]] if rows else []
-    wanted = ("t", "x", "y", "z", "qw", "qx", "qy", "qz")
-    missing = [name for name in wanted if name not in header]
-    if missing:
-        raise ValueError(f"{path}: expected columns {', '.join(wanted)}, got none named {', '.join(missing)}")
-    columns = [header.index(name) for name in wanted]
+def _csv_columns(path: Path, size_limit: int) -> tuple[Array, Array, Array]:
+    content = read_bytes(path, size_limit, "a .csv file")
+    numbers, wanted = array.array("d"), ("t", "x", "y", "z", "qw", "qx", "qy", "qz")
     try:
-        table = np.array([[float(row[k]) for k in columns] for row in rows[1:] if row])
+        rows = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""))
+        header = [name.strip().lower() for name in next(rows, [])]
+        missing = [name for name in wanted if name not in header]
+        if missing:
+            raise FileFormatError(
+                path, f"expected columns {', '.join(wanted)}, got none named {', '.join(missing)}"
+            )
+        columns = [header.index(name) for name in wanted]
+        for row in rows:
+            if row:
+                numbers.extend([float(row[k]) for k in columns])
+    except FileFormatError:
+        raise
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise FileFormatError(path, f"is not a .csv file of numbers ({error})") from None
     except (ValueError, IndexError) as error:
-        raise ValueError(f"{path}: expected a number in every row and column, {error}") from None
-    if not len(table):
-        raise ValueError(f"{path}: expected rows of numbers below the header, got none")
+        raise FileFormatError(
+            path, f"expected a number in every row and column, {str(error)[:200]}"
+        ) from None
+    if not numbers:
+        raise FileFormatError(path, "expected rows of numbers below the header, got none")
+    table = np.array(numbers).reshape(-1, len(wanted))
     return table[:, 0], table[:, 1:4], table[:, 4:8]

@@ -212,10 +212,10 @@ def _refuse_elsewhere(parent: h5py.Group, name: str) -> None:
 
 def number_of(owner: Any, name: str) -> float:
     """An attribute that is one finite number."""
-    value = _attribute(owner, name, "fiu")
+    value = float(_attribute(owner, name, "fiu"))  # the least whole number has no absolute value of its type
     if not abs(value) <= _LARGEST:
         raise ValueError(f"{name}: expected a finite number, got {value}")
-    return float(value)
+    return value
 
 
 def whole_of(owner: Any, name: str, least: int = 0, most: int = 2**63 - 1) -> int:

@@ -27,7 +27,7 @@ from .inlets import Inlets
 from .scene_spheres import names_of, refuse_law, refuse_scene, surfaces_of, table_of
 from .setup import setup_of
 from .step_log import STEP, StepLog
-from .step_recording import SphereStates, read, write
+from .step_recording import SphereStates, read, refuse_unfit, write
 from .step_state import StepState
 from .touch_table import TouchTable
 from .walls import WallMotion, Walls, whole_steps
@@ -224,12 +224,13 @@ class TimeSteps:
         FileFormatError for another file; ValueError, which names what differs, for that of another run.
         """
         source = file_path("path", path)
-        state, log, frames, meta = read(source)
+        stored = read(source)
         for what, text in self._setup.items():
-            if meta["setup"].get(what) != text:
+            if stored.setup.get(what) != text:
                 raise ValueError(f"path: {source} is of a run with other {what}")
-        self._state, self.log, self.frames = state, StepLog(log), frames
-        self._inlets.names = [(int(first), str(name), bool(many)) for first, name, many in meta["names"]]
+        refuse_unfit(source, stored.state, len(self._walls.names), self._touches.surfaces)
+        self._state, self.log, self.frames = stored.state, StepLog(stored.log), stored.frames
+        self._inlets.names = stored.names
 
     # -- inside ------------------------------------------------------------------------------------------------
 

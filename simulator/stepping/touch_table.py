@@ -48,6 +48,11 @@ class TouchTable:
         return [self.origin.tolist(), self.lengths.tolist()]
 
     @property
+    def surfaces(self) -> int:
+        """How many kinds of surfaces there are."""
+        return len(self._friction)
+
+    @property
     def rows(self) -> NDArray:
         """All touches, a view."""
         return self._room[: self.starts[-1]]

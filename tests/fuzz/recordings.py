@@ -1,9 +1,9 @@
-"""Recordings that were tampered with, by structure and by bytes, and what a reader does with one."""
+"""Recordings of all kinds that were tampered with, by structure and by bytes, and what a reader does with one."""
 
 import json
 import os
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,10 @@ from .harness import (
     HOSTILE_TEXTS,
     HOSTILE_WHOLES,
     LONGEST,
+    assert_ours,
     assert_sentence,
     other_json,
+    silence,
     within,
 )
 
@@ -30,7 +32,7 @@ HUGE = (2**20, 2**31, 2**40, 2**60)
 
 
 def whole_recordings(folder: Path) -> list[Path]:
-    """Recordings of short runs: boxes and balls, a mesh, joints, and a tree of branches."""
+    """Recordings of short runs: boxes and balls, a mesh, joints, a tree of branches, time steps, an ensemble."""
     folder.mkdir(exist_ok=True)
     material = carom.Material(friction=0.4, restitution=0.3)
     scene = carom.Scene()
@@ -69,16 +71,44 @@ def whole_recordings(folder: Path) -> list[Path]:
     )
     tree = carom.Simulator(plate, carom.SetValuedRouth(step=0.1)).branches(2, 1, 0.12)
     paths.append(tree.save(folder / "tree.h5"))
+    steps = balls()
+    steps.run(0.04, frames_every=0.01)
+    paths.append(steps.save(folder / "steps.h5"))
+    ensemble = carom.ensemble(member, {"x": np.linspace(0.0, 1.0, 12)}, workers=0)
+    paths.append(ensemble.save(folder / "ensemble.h5"))
     return paths
 
 
+def balls() -> carom.TimeSteps:
+    """Three balls that fall on a floor, and more that enter."""
+    scene = carom.Scene()
+    scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True, name="floor"))
+    places = [(0, 0, 0.011), (0.001, 0, 0.05), (0.05, 0, 0.011)]
+    scene.add_spheres(0.01, density=2500.0, position=places, name="grains")
+    inlet = carom.Inflow(0.005, density=500.0, position=[(0, 0, 0.2)], velocity=(0, 0, -1.0), every=0.02)
+    law = carom.MaximumDissipation(tolerance=1e-4, max_sweeps=500)
+    return carom.TimeSteps(scene, law, step=1e-3, inflows=[inlet])
+
+
+def member(given: Any, rng: np.random.Generator) -> dict[str, Any]:
+    """One of an ensemble, some of which fail."""
+    if rng.random() < 0.3:
+        raise RuntimeError("no luck")
+    return {"square": given["x"] ** 2, "pair": [given["x"], 1.0]}
+
+
 def look_at(path: Path, thoroughly: bool = False) -> bool:
-    """Open a recording and look at all of it; whether it could be read. Only FileFormatError may be raised."""
+    """Open a recording and look at all of it; whether it could be read. Only FileFormatError may be raised,
+    and nothing be printed beside it."""
     try:
-        with within(LONGEST):
+        with within(LONGEST), silence():
             if path.name.startswith("tree"):
                 for node in BranchedRun.load(path).nodes:
                     _look(node.trajectory, thoroughly)
+            elif path.name.startswith("steps"):
+                _look_at_steps(path, thoroughly)
+            elif path.name.startswith("ensemble"):
+                _look_at_ensemble(carom.Ensemble.load(path))
             else:
                 _look(carom.Trajectory.load(path), thoroughly)
     except carom.FileFormatError as error:
@@ -95,6 +125,27 @@ def _look(run: carom.Trajectory, thoroughly: bool) -> None:
         _ = run.sample(times), run.ledger(times), run.impacts, run.implicit_share, run.event_hash
         if thoroughly:
             _ = run.largest_overlap(samples=5, looks=200), run.energy(run.end_time)
+
+
+def _look_at_steps(path: Path, thoroughly: bool) -> None:
+    recording = carom.StepRecording.load(path)
+    assert np.isfinite(recording.last.position).all()
+    if not thoroughly:
+        return
+    steps = balls()
+    try:
+        steps.restore(path)
+        with np.errstate(all="ignore"):
+            steps.advance()
+    except ValueError as error:  # of another run, or one that goes wrong at once
+        assert_ours(error)
+
+
+def _look_at_ensemble(rows: carom.Ensemble) -> None:
+    assert len(rows.status) == len(rows)
+    _ = repr(rows), rows.failures
+    for name in rows.columns:
+        assert len(rows[name]) == len(rows)
 
 
 # -- edits ---------------------------------------------------------------------------------------------------
@@ -124,20 +175,64 @@ def tampered_bytes(content: bytes, rng: random.Random) -> tuple[bytes, int]:
     return bytes(data), count
 
 
-def tamper(path: Path, rng: random.Random) -> None:
-    """Change the structure or the numbers of a recording in a few places, in a process of its own: where HDF5
-    cannot write what was made it keeps the file open, and aborts when that is collected."""
-    maker = os.fork()
-    if maker == 0:
-        try:
-            _edit(path, rng)
-        finally:
-            os._exit(0)
-    os.waitpid(maker, 0)
+Whole = tuple[dict[str, bytes], Path]
+"""Contents of files by name, and the folder for what is made of them."""
 
 
-def _edit(path: Path, rng: random.Random) -> str:
-    done = []
+def tampered_with_structures(seeds: Sequence[int], whole: Whole) -> Iterator[tuple[int, bool]]:
+    """One to three edits of what HDF5 holds, of a file for each seed; how many were possible, and whether the file
+    could still be read. Many files at once take less long each."""
+    draws = [random.Random(seed) for seed in seeds]
+    paths = []
+    for number, rng in enumerate(draws):
+        path, content = _drawn(whole, rng)
+        paths.append(path.with_stem(f"{path.stem}-{number}"))
+        paths[-1].write_bytes(content)
+    for path, rng, edits in zip(paths, draws, _tampered(paths, draws), strict=True):
+        yield edits, look_at(path, thoroughly=rng.random() < 0.1)
+        path.unlink()
+
+
+def tampered_with_bytes(seed: int, whole: Whole) -> tuple[int, bool]:
+    """Random bytes in, out of and between those of a file; how many came in, and whether it could still be read."""
+    rng = random.Random(seed)
+    path, content = _drawn(whole, rng)
+    content, count = tampered_bytes(content, rng)
+    path.write_bytes(content)
+    return count, look_at(path, thoroughly=rng.random() < 0.1)
+
+
+def _drawn(whole: Whole, rng: random.Random) -> tuple[Path, bytes]:
+    contents, folder = whole
+    name = rng.choice(sorted(contents))
+    return folder / name, contents[name]
+
+
+def _tampered(paths: list[Path], draws: list[random.Random]) -> list[int]:
+    """Change the structure or the numbers of recordings in a few places, in a process of its own: where HDF5 cannot
+    write what was made it keeps the file open, and aborts when that is collected. How many edits HDF5 could make of
+    each; none where it aborted."""
+    done: list[int] = []
+    while len(done) < len(paths):
+        reader, writer = os.pipe()
+        maker = os.fork()
+        if maker == 0:
+            try:
+                for path, rng in zip(paths[len(done) :], draws[len(done) :], strict=True):
+                    os.write(writer, bytes([_edit(path, rng)]))
+            finally:
+                os._exit(0)
+        os.close(writer)
+        with os.fdopen(reader, "rb") as said:
+            done += said.read()
+        os.waitpid(maker, 0)
+        if len(done) < len(paths):
+            done.append(0)
+    return done
+
+
+def _edit(path: Path, rng: random.Random) -> int:
+    done = 0
     with h5py.File(path, "r+", libver="latest", locking=False) as file:
         for _ in range(rng.choice((1, 1, 1, 2, 3))):
             names: list[str] = []
@@ -147,7 +242,8 @@ def _edit(path: Path, rng: random.Random) -> str:
             name = rng.choice(names)
             edit = rng.choice(_EDITS)
             try:
-                done.append(f"{edit.__name__.strip('_')} {name}: {edit(file, name, rng)}")
+                edit(file, name, rng)
+                done += 1
             except (
                 ValueError,
                 TypeError,
@@ -156,20 +252,19 @@ def _edit(path: Path, rng: random.Random) -> str:
                 LookupError,
                 OverflowError,
                 AttributeError,
-            ) as error:
-                done.append(f"{edit.__name__.strip('_')} {name} impossible ({error})")  # for HDF5
-    return "; ".join(done)[:500]
+            ):
+                pass  # HDF5 cannot do this
+    return done
 
 
-def _delete(file: h5py.File, name: str, rng: random.Random) -> str:
+def _delete(file: h5py.File, name: str, rng: random.Random) -> None:
     del file[name]
-    return ""
 
 
-def _numbers(file: h5py.File, name: str, rng: random.Random) -> str:
+def _numbers(file: h5py.File, name: str, rng: random.Random) -> None:
     data = _dataset(file, name, rng)
     if data.size == 0:
-        return "empty"
+        raise ValueError("nothing to change")
     rows = data[()]
     flat = rows.reshape(-1)
     column: Any = flat
@@ -190,10 +285,9 @@ def _numbers(file: h5py.File, name: str, rng: random.Random) -> str:
         flat[part] = whole
         rows = flat.reshape(rows.shape)
     data[()] = rows
-    return str(value)
 
 
-def _other_type(file: h5py.File, name: str, rng: random.Random) -> str:
+def _other_type(file: h5py.File, name: str, rng: random.Random) -> None:
     data, dtype = _dataset(file, name, rng), np.dtype(rng.choice(DTYPES))
     name = data.name
     shape = rng.choice((data.shape, (), (0,), (3,), (2, 2), (1, 1, 1), (*data.shape, 1), (len(data), 14)))
@@ -201,38 +295,35 @@ def _other_type(file: h5py.File, name: str, rng: random.Random) -> str:
     del file[name]
     made = file.create_dataset(name, shape=shape, dtype=dtype)
     made.attrs.update(attributes)
-    return f"{shape} {dtype}"
 
 
-def _huge(file: h5py.File, name: str, rng: random.Random) -> str:
+def _huge(file: h5py.File, name: str, rng: random.Random) -> None:
     data = _dataset(file, name, rng)
     name, dtype, attributes = data.name, data.dtype, dict(data.attrs)
     shape = (rng.choice(HUGE), *data.shape[1:])
     fill = None if dtype.names else np.array(rng.choice((0, 1, 255)), dtype=dtype)
     if rng.random() < 0.5 and data.maxshape[0] is None:
         data.resize(shape)
-        return f"resized to {shape}"
+        return
     del file[name]
     made = file.create_dataset(
         name, shape=shape, dtype=dtype, chunks=(64, *shape[1:]), maxshape=(None, *shape[1:]), fillvalue=fill
     )
     made.attrs.update(attributes)
-    return f"{shape} filled with {fill}"
 
 
-def _shorter(file: h5py.File, name: str, rng: random.Random) -> str:
+def _shorter(file: h5py.File, name: str, rng: random.Random) -> None:
     data = _dataset(file, name, rng)
     data.resize(rng.randrange(len(data) + 3), axis=0)
-    return str(data.shape)
 
 
-def _link(file: h5py.File, name: str, rng: random.Random) -> str:
+def _link(file: h5py.File, name: str, rng: random.Random) -> None:
     way = rng.randrange(6)
     kept = file[name]
     target = rng.choice(("/", name, "/events", "/nothing", "/scene", "..", "/scene/arrays"))
     if way == 5 and isinstance(kept, h5py.Group):
         kept["circle"] = file["/"]
-        return "hard link to the root"
+        return
     del file[name]
     if way in (0, 1):
         file[name] = h5py.SoftLink(target)
@@ -242,10 +333,9 @@ def _link(file: h5py.File, name: str, rng: random.Random) -> str:
         file.create_group(name)
     else:
         file[name] = file[target]
-    return f"{way} to {target}"
 
 
-def _elsewhere(file: h5py.File, name: str, rng: random.Random) -> str:
+def _elsewhere(file: h5py.File, name: str, rng: random.Random) -> None:
     data = _dataset(file, name, rng)
     name, dtype, shape, attributes = data.name, data.dtype, data.shape, dict(data.attrs)
     way = rng.randrange(4)
@@ -268,14 +358,13 @@ def _elsewhere(file: h5py.File, name: str, rng: random.Random) -> str:
     else:
         made = file.create_dataset(name, data=content, chunks=True, compression=rng.choice(("gzip", "lzf")))
     made.attrs.update(attributes)
-    return ("virtual", "external", "external", "compressed")[way]
 
 
-def _attribute(file: h5py.File, name: str, rng: random.Random) -> str:
+def _attribute(file: h5py.File, name: str, rng: random.Random) -> None:
     owner = file if rng.random() < 0.6 else file[name]
     names = list(owner.attrs)
     if not names:
-        return "none"
+        raise ValueError("nothing to change")
     key, way = rng.choice(names), rng.randrange(8)
     if way == 0:
         del owner.attrs[key]
@@ -298,51 +387,47 @@ def _attribute(file: h5py.File, name: str, rng: random.Random) -> str:
     else:
         value = owner.attrs[key]
         if not isinstance(value, bytes):
-            return "no text"
+            raise ValueError("no text")
         write_text(owner, key, json.dumps(other_json(json.loads(value), rng)))
-    return f"{key} {way}"
 
 
-def _description(file: h5py.File, name: str, rng: random.Random) -> str:
-    data = _dataset(file, "scene/description", rng)
+def _description(file: h5py.File, name: str, rng: random.Random) -> None:
+    path = "description" if "description" in file else "scene/description"
+    data = _dataset(file, path, rng)
     meta = json.loads(data[()].tobytes())
     for _ in range(rng.choice((1, 1, 2))):
         meta = other_json(meta, rng)
     text = json.dumps(meta)
     if rng.random() < 0.1:
         text = rng.choice(HOSTILE_TEXTS)
-    del file["scene/description"]
-    file["scene/description"] = np.frombuffer(text.encode("utf-8", "replace") or b" ", dtype="u1")
-    return "changed"
+    del file[path]
+    file[path] = np.frombuffer(text.encode("utf-8", "replace") or b" ", dtype="u1")
 
 
-def _texts(file: h5py.File, name: str, rng: random.Random) -> str:
+def _texts(file: h5py.File, name: str, rng: random.Random) -> None:
     data = _table(file, "texts", rng)
     content = bytearray(data[()].tobytes())
     if not content:
-        return "empty"
+        raise ValueError("nothing to change")
     for _ in range(3):
         content[rng.randrange(len(content))] = rng.choice(b'{}[]":,0-9truenul\\ \xff')
     data[()] = np.frombuffer(bytes(content), dtype="u1")
-    return "changed"
 
 
-def _swap(file: h5py.File, name: str, rng: random.Random) -> str:
+def _swap(file: h5py.File, name: str, rng: random.Random) -> None:
     other = _dataset(file, name, rng).name
     if other == f"/{name}":
-        return "the same"
+        raise ValueError("the same")
     file.move(name, "moved")
     file.move(other, name)
     file.move("moved", other)
-    return other
 
 
-def _progress(file: h5py.File, name: str, rng: random.Random) -> str:
+def _progress(file: h5py.File, name: str, rng: random.Random) -> None:
     data = _table(file, "progress", rng)
     column = rng.randrange(data.shape[1])
     value = rng.choice((*HOSTILE_NUMBERS, *map(float, HOSTILE_WHOLES)))
     data[-1, column] = value
-    return f"{column} {value}"
 
 
 def _table(file: h5py.File, table: str, rng: random.Random) -> h5py.Dataset:
@@ -363,7 +448,7 @@ def _dataset(file: h5py.File, name: str, rng: random.Random) -> h5py.Dataset:
     return found
 
 
-_EDITS: tuple[Callable[[h5py.File, str, random.Random], str], ...] = (
+_EDITS: tuple[Callable[[h5py.File, str, random.Random], None], ...] = (
     _delete, *[_numbers] * 6, _other_type, _other_type, _huge, _shorter, _link, _link, _elsewhere, _attribute,
     _attribute, *[_description] * 4, _texts, _swap, _progress, _progress,
 )  # fmt: skip

@@ -1,5 +1,6 @@
 """Command lines of any words: an exit status of 0, 1 or 2, and one line on standard error where it is 2."""
 
+import numpy as np
 import pytest
 from hypothesis import strategies as st
 
@@ -7,8 +8,9 @@ import carom
 from carom.command_line import main
 
 from .harness import HOSTILE_TEXTS, LONGEST, few, go_on, within
+from .recordings import member
 
-COMMANDS = ("drop", "demo", "run", "view", "render", "info", "verify", "nothing", "")
+COMMANDS = ("drop", "demo", "run", "view", "render", "info", "verify", "sweep", "validate", "nothing", "")
 OPTIONS = (
     *(
         "--law",
@@ -21,6 +23,7 @@ OPTIONS = (
         "--mass-from",
         "--size-limit",
     ),
+    *("--members", "--vary", "--perturb", "--store", "--resume", "--rerun", "--laws", "--fitted-on"),
     *(
         "--time",
         "--strip",
@@ -61,6 +64,7 @@ WORDS = (
         "out.html",
         "out.mp4",
     ),
+    *("rows.h5", "data.npz", "position=1e-3", "friction=0.1:nan", "x=", "="),
     *("out.h5", "no/folder/out.h5", "out.", "%d", "%04d.png", "%s%n.png", "--", "-", "-h", "@x"),
 )
 
@@ -80,6 +84,8 @@ def folder(tmp_path_factory):
     )
     (found / "text.txt").write_text("words")
     scene.save(found / "scene.json")
+    carom.ensemble(member, {"x": [0.0, 1.0]}, workers=0).save(found / "rows.h5")
+    np.savez(found / "data.npz", toss_1=np.zeros(3))
     (found / "other.h5").write_bytes((found / "run.h5").read_bytes()[:3000])
     os.mkfifo(found / "pipe.obj")
     (found / "link.h5").symlink_to("link.h5")
@@ -96,7 +102,7 @@ def command_lines():
 
 def command(line, folder, monkeypatch, capsys):
     """One command line, in that folder, without a display; simulating and drawing are left out."""
-    if line[0] == "view" or (line[0] in ("demo", "drop") and not refused_at_once(line)):
+    if line[0] == "view" or (line[0] in ("demo", "drop", "sweep") and not refused_at_once(line)):
         return
     monkeypatch.chdir(folder)
     with within(LONGEST):
@@ -112,6 +118,8 @@ def command(line, folder, monkeypatch, capsys):
 
 def refused_at_once(line):
     """Whether a command that simulates has a word that cannot be right, as most have."""
+    if line[0] == "sweep":
+        return "newtons-cradle" not in line and not {"--law", "--duration"} <= set(line)
     return line[0] == "drop" and any(
         word in ("pipe.obj", "text.txt", ".", "/", "missing.h5") for word in line[1:]
     )

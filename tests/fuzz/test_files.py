@@ -7,12 +7,13 @@ import pytest
 import carom
 from carom.bodies import load_mesh
 
-from . import scene_files
-from .harness import LONGEST, assert_ours, assert_sentence, few, go_on, seeds, within
+from . import count, measured, scene_files
+from .harness import LONGEST, assert_ours, assert_sentence, few, go_on, seeds, silence, within
 from .meshes import tampered, whole_meshes, write
-from .recordings import look_at, tamper, tampered_bytes, whole_recordings
+from .recordings import look_at, tampered_with_bytes, tampered_with_structures, whole_recordings
 
 MESHES = whole_meshes()
+MEASUREMENTS = measured.whole_measurements()
 
 
 @pytest.fixture(scope="module")
@@ -26,24 +27,9 @@ def whole(tmp_path_factory):
 
 
 def structure(seed, whole):
-    """One to three edits of what HDF5 holds."""
-    contents, folder = whole
-    rng = random.Random(seed)
-    name = rng.choice(sorted(contents))
-    path = folder / name
-    path.write_bytes(contents[name])
-    tamper(path, rng)
-    look_at(path, thoroughly=rng.random() < 0.1)
-
-
-def bytes_of_recordings(seed, whole):
-    """Random bytes in, out of and between those of a file."""
-    contents, folder = whole
-    rng = random.Random(seed)
-    name = rng.choice(sorted(contents))
-    path = folder / name
-    path.write_bytes(tampered_bytes(contents[name], rng)[0])
-    look_at(path, thoroughly=rng.random() < 0.1)
+    """One to three edits of what HDF5 holds, in each of ten files."""
+    for _ in tampered_with_structures(range(seed, seed + 10), whole):
+        pass
 
 
 def mesh_files(seed, folder):
@@ -51,7 +37,7 @@ def mesh_files(seed, folder):
     rng = random.Random(seed)
     name = rng.choice(sorted(MESHES))
     path = write(folder, name, tampered(name, MESHES[name], rng))
-    with within(LONGEST):
+    with within(LONGEST), silence():
         try:
             vertices, triangles = load_mesh(path, size_limit=1 << 22)
         except carom.FileFormatError as error:
@@ -75,11 +61,19 @@ def scenes(seed, folder, texts):
     scene_files.look_at(path, thoroughly=rng.random() < 0.1)
 
 
+def measurements(seed, folder):
+    """A file of a measured motion, or of public data, in which bytes, arrays or words are others."""
+    rng = random.Random(seed)
+    name = rng.choice(sorted(MEASUREMENTS))
+    measured.look_at(write(folder, name, measured.tampered(name, MEASUREMENTS[name], rng)))
+
+
 CHECKS = {
-    "structure": (structure, 300),
-    "bytes": (bytes_of_recordings, 150),
+    "structure": (structure, 30),
+    "bytes": (tampered_with_bytes, 150),
     "meshes": (mesh_files, 400),
     "scenes": (scenes, 400),
+    "measurements": (measurements, 200),
 }
 
 
@@ -87,13 +81,23 @@ def fixed(name, whole, tmp_path):
     """What a check needs beside a seed."""
     if name == "scenes":
         return {"folder": tmp_path, "texts": list(scene_files.whole_scene_files(tmp_path).values())}
-    return {"folder": tmp_path} if name == "meshes" else {"whole": whole}
+    return {"folder": tmp_path} if name in ("meshes", "measurements") else {"whole": whole}
 
 
 def test_scene_files_that_are_not_tampered_with_are_read(tmp_path):
     for text in scene_files.whole_scene_files(tmp_path).values():
         (tmp_path / "scene.json").write_text(text, encoding="utf-8")
         assert scene_files.look_at(tmp_path / "scene.json")
+
+
+def test_measurements_that_are_not_tampered_with_are_read(tmp_path):
+    for name, content in MEASUREMENTS.items():
+        assert measured.look_at(write(tmp_path, name, content))
+
+
+def test_what_was_tried_is_counted(whole):
+    assert count.tried("edits", whole, 5, 0)["edits"] >= 5
+    assert count.tried("bytes", whole, 500, 0)["bytes"] >= 500
 
 
 @pytest.mark.parametrize("name", CHECKS)

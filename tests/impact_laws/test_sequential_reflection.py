@@ -514,3 +514,13 @@ def test_bad_parameters_are_refused(fields, error, words):
 def test_rng_is_checked(row_of_balls):
     with pytest.raises(TypeError, match="rng must be"):
         SequentialReflection(order="random").resolve(row_of_balls([1, 1], [1, 0]), 5)
+
+
+def test_inertias_whose_product_is_no_number_have_a_bound():
+    """It ended in a ZeroDivisionError: the product of 1/masses of 1e-269 and 1e-150 is zero."""
+    W = np.zeros((4, 4))
+    W[0, 0], W[2, 2] = 4e-270, 1e-150
+    W[0, 2] = W[2, 0] = 1e-210
+    problem = ImpactProblem(W, [-1.0, 0.0, -1.0, 0.0], friction=0.0, restitution=0.0, dim=2)
+    outcome = SequentialReflection().resolve(problem)
+    assert outcome.info["bound"] == 2  # the cosine is a half: as many as 180 degrees over 120, rounded up

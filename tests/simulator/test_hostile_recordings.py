@@ -240,6 +240,7 @@ EDITS = {
 }  # fmt: skip
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("name", EDITS)
 def test_what_no_recorder_writes_is_refused_in_one_sentence(name, path):
     edit, words = EDITS[name]
@@ -251,6 +252,31 @@ def test_what_no_recorder_writes_is_refused_in_one_sentence(name, path):
     assert text.startswith(f"{path}: ")
     assert text.count("damaged") <= 1
     assert "\n" not in text
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("value", [1e100, -1.0, 0.5, 1.0])
+@pytest.mark.parametrize("law", [carom.SequentialLCP(), carom.SequentialReflection()])
+def test_impacts_of_contacts_that_there_are_not(law, value, tmp_path):
+    """Numbers of contacts were taken as they came: cast with numpy's warning, or counted from the end."""
+    material = carom.Material(friction=0.0, restitution=0.5)
+    scene = carom.Scene()
+    scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True, material=material))
+    scene.add(carom.Body(carom.Sphere(0.1), density=1000.0, position=(0, 0, 0.3), material=material))
+    path = carom.Simulator(scene, law).run(0.25).save(tmp_path / "run.h5")
+    read_whole(path)
+    with h5py.File(path, "r+") as file:
+        file["stage_log"][0] = value
+    with pytest.raises(carom.FileFormatError, match=r"stage_log: expected the number of one of 1 contacts"):
+        read_whole(path)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_the_least_whole_number_is_a_number_like_others(path):
+    """Its absolute value is none of its type, which numpy warned of."""
+    with h5py.File(path, "r+") as file:
+        file.attrs["start_time"] = np.int8(-128)
+    assert carom.Trajectory.load(path).start_time == -128.0
 
 
 def test_the_recording_that_these_edits_spoil_is_whole(path):

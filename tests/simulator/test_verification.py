@@ -212,9 +212,56 @@ def test_every_member_of_a_branched_run_is_made_again(tmp_path):
     with h5py.File(path, "r+") as file:
         file.attrs["branch_seed"] = 2
     assert "member" in str(carom.verify(path).difference)
-    close = carom.Simulator(scene, carom.SetValuedRouth(step=0.05)).branches(2, 1, 0.2, tolerance=0.1)
-    with pytest.raises(ValueError, match=r"parted with a tolerance of 0\.1"):
-        carom.verify(close)
+
+
+@pytest.fixture(scope="module")
+def close_tree():
+    """Members that part with a tolerance, after a common past with an event."""
+    simulator = bouncing(carom.SetValuedRouth(step=0.1, cone_edges=4))
+    simulator.run(0.2)
+    simulator.state = simulator.state.copy()
+    tree = simulator.branches(4, 1, 0.35, tolerance=0.3)
+    assert tree.first_event == 1
+    assert len(tree.ends) == 4
+    assert len(tree.nodes) == 6
+    return tree
+
+
+def test_members_that_parted_with_a_tolerance_are_grown_again_together(close_tree, tmp_path):
+    assert carom.verify(close_tree).equal
+    path = close_tree.save(tmp_path / "tree.h5")
+    found = carom.verify(path)
+    assert found.equal
+    assert found.events == close_tree.first_event + sum(len(node.events) for node in close_tree.nodes)
+    simulator = bouncing(carom.SetValuedRouth(step=0.1, cone_edges=4), event_limit=3)
+    limited = simulator.branches(2, 1, 0.6, tolerance=0.3)
+    assert {end.trajectory.status for end in limited.ends} == {carom.RunStatus.EVENT_LIMIT}
+    assert carom.verify(limited).equal
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("branch_seed", 2, "branch"),
+        ("tolerance", 0.9999, "branch"),
+        ("tolerance", 1e-9, "branch"),
+        ("seed", None, "branch 1: event"),
+    ],
+)
+def test_another_tree_is_found_out(name, value, words, close_tree, tmp_path):
+    path = close_tree.save(tmp_path / "tree.h5")
+    with h5py.File(path, "r+") as file:
+        if value is None:
+            number = next(k for k in range(1, len(close_tree.nodes)) if len(close_tree.nodes[k].events))
+            rows = file[f"node/{number:06d}/events"][()]
+            rows["energy_change"][0] -= 1e-9
+            file[f"node/{number:06d}/events"][()] = rows
+            words = f"branch {number}: event {close_tree.nodes[number].first_event} of the recording"
+        else:
+            file.attrs[name] = value
+    found = carom.verify(path)
+    assert not found.equal
+    assert str(found.difference).startswith(words)
 
 
 def test_the_command_says_what_it_found(run, tmp_path, capsys):

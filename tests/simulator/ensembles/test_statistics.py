@@ -288,3 +288,15 @@ def test_to_pandas_names_components():
     frame = found.to_pandas()
     assert list(frame.columns) == ["status", "message", "computing_time", "a[0]", "a[1]"]
     assert frame["a[1]"].tolist() == [1.0] * 3
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("factor", [2.0**1020, 2.0**-1020])
+def test_values_whose_squares_are_no_numbers_have_a_mean_and_a_spread(factor):
+    values = np.array([1.0, -2.0, 3.0, 0.5, -3.5])
+    one, other = Statistics(values), Statistics(values * factor)
+    for name in ("mean", "spread"):
+        small, large = getattr(one, name)(), getattr(other, name)()
+        assert large.value == small.value * factor
+        assert (large.low, large.high) == (small.low * factor, small.high * factor)
+    assert other.quantile(0.3).value == one.quantile(0.3).value * factor

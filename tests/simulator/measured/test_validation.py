@@ -84,7 +84,7 @@ def test_bad_input_of_the_command_is_one_line(tmp_path, capsys):
     for arguments, message in (
         (["odd.npz"], "expected arrays toss_<id>, or velocity_before"),
         (["text.npz"], "expected an .npz file of arrays"),
-        (["missing.npz"], "No such file"),
+        (["missing.npz"], "no such file"),
         (["bounces.npz", "--laws", "guess"], "--laws: expected rows among"),
         (["bounces.npz", "--tosses", "--laws", "stronge-coulomb"], "--tosses: expected tosses of a cube"),
     ):
