@@ -147,7 +147,7 @@ def _put(group: h5py.Group, name: str, array: NDArray) -> None:
 
 def read(path: Path) -> StoredSteps:
     """What a file holds; FileFormatError for one that is no such run, or is damaged."""
-    with opened(path, FORMAT, expected=VERSION) as file:
+    with opened(path, FORMAT, expected=(VERSION,)) as file:
         try:
             return _read(file, _Reader(path.stat().st_size))
         except DAMAGE as error:
