@@ -19,6 +19,7 @@ from .tables_kernels import (
 )
 
 _COEFFICIENTS = NUMBER["coefficients"]
+_INSTANT = 1e-15  # of the time: pieces that begin within a few roundings of it begin at one instant
 FLIGHT_TERMS = 3  # position and velocity of free flight are parabolas
 
 
@@ -134,7 +135,7 @@ def begin(world, body, kind, end):
         w.moving += m.rests - rests
     m.rests = rests
     m.version += 1
-    if m.stalled_at == w.time:
+    if w.time - m.stalled_at <= _INSTANT * abs(w.time):
         m.stalls += 1
     else:
         m.stalls, m.stalled_at = 1, w.time

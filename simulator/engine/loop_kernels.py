@@ -363,10 +363,13 @@ def go_on_together(world, island):
         why = call(w.go_on, world, island, 0)
         e = islands(world)[island]
         if why == 0:
-            body = e.body
+            body, stalls = e.body, 0
             while body >= 0:
                 log_piece(world, body)
+                stalls = max(stalls, motions(world)[body].stalls)
                 body = motions(world)[body].fellow
+            if stalls > STALLS:
+                return NO_PROGRESS
             body = e.body
             while body >= 0:
                 plan(world, body, w.time, 0)

@@ -193,3 +193,30 @@ def test_what_was_in_memory_does_not_matter():
     for start, state in numbers[1:]:
         assert np.array_equal(start, numbers[0][0])
         assert np.array_equal(state, numbers[0][1])
+
+
+@pytest.mark.parametrize("law", [carom.LiuZhaoBrogliato, carom.StrongeCoulomb])
+def test_a_run_that_stands_still_ends_in_words(law):
+    """Saved: a grain rolls while another leaves at 2.8 km/s, which sets the scale of time: its steps had no length,
+    and the run no end."""
+    scene = carom.Scene()
+    scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True))
+    scene.add(
+        carom.Body(
+            carom.Capsule(6e-07, 2e-06), density=1.0, position=(0.0, 4.202771774542584e-07, 3e-06),
+            velocity=(0.1231753828115516, 2.755122301625111e-172, -1.9996710954946516e-280),
+            angular_velocity=(1.5, -1.7608301291418185, 0.44000792799529487), material=carom.Material(0.5, 0.0),
+        )
+    )  # fmt: skip
+    scene.add(
+        carom.Body(
+            carom.Cylinder(1.2713660232536338e-07, 4.237886744178779e-07), density=1.0,
+            position=(4e-06, 1.2582033902633913e-06, 3e-06),
+            velocity=(2000.0, -1904.1575896881202, 707.6354960899934),
+            angular_velocity=(170.25221101954403, 674.077154152879, -1556.8577686529084),
+            material=carom.Material(0.0, 0.5),
+        )
+    )  # fmt: skip
+    run = carom.Simulator(scene, law(), event_limit=15).run(0.05)
+    assert run.status.value in (*GOOD, "no_progress", "event_limit"), run.message
+    assert run.message
