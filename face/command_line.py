@@ -73,6 +73,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader, such as `head`, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
+    finally:
+        if "carom.simulator.left_behind" in sys.modules:  # else no run has left a file open
+            from .simulator.left_behind import Held
+
+            Held.settle()
 
 
 # -- arguments -----------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ _LEAST_KEPT = 256
 
 
 class Held(ref[Any]):
-    """What is to be done when its owner is gone: soon, when somebody else holds something."""
+    """What is to be done when its owner is gone: soon, when somebody else holds something or `settle` is called."""
 
     __slots__ = ("_done",)
     _done: Callable[[], None]
@@ -22,10 +22,7 @@ class Held(ref[Any]):
     _gone: ClassVar["deque[Held]"] = deque()
 
     def __new__(cls, owner: Any, done: Callable[[], None]) -> "Held":
-        while cls._gone:
-            gone = cls._gone.popleft()
-            if cls._all.pop(id(gone), None) is not None:
-                gone._done()
+        cls.settle()
         held = super().__new__(cls, owner, cls._gone.append)
         held._done = done
         cls._all[id(held)] = held
@@ -33,6 +30,14 @@ class Held(ref[Any]):
 
     def __init__(self, owner: Any, done: Callable[[], None]):
         super().__init__(owner, self._gone.append)  # type: ignore[call-arg]
+
+    @classmethod
+    def settle(cls) -> None:
+        """Do now what owners that are gone have left to do."""
+        while cls._gone:
+            gone = cls._gone.popleft()
+            if cls._all.pop(id(gone), None) is not None:
+                gone._done()
 
     def finish(self) -> None:
         """Do it now, and not again."""

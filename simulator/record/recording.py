@@ -476,6 +476,7 @@ def kind_of(path: Path) -> str:
 def opened(path: Path, *kinds: str, expected: tuple[int, ...] = _READABLE) -> h5py.File:
     """A file of carom of one of these kinds and format versions, open for reading; else FileFormatError."""
     kind = kinds[0]
+    Held.settle()
     try:
         if not path.is_file():
             raise FileFormatError(path, "no such file" if not path.exists() else "it is not a file")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ...bodies import Scene
 from ...bodies.forces import function_name
+from ...interrupts import interrupts_wait
 from ..collision.pairs import collision_pairs, overlap, reach_of_pairs
 from ..engine.tables_kernels import IMPLICIT, SERIES, STILL
 from ..event import Event
@@ -239,6 +240,7 @@ class Trajectory:
             return max(self.end_time, self.asked_time)
         return self.end_time
 
+    @interrupts_wait()
     def sample(self, t: Any, side: str = "right") -> State:
         """Exact state at time `t` [s], a number or an array (T,), from `start_time` to `known_until`.
 
@@ -358,6 +360,7 @@ class Trajectory:
         energies = (model.kinetic_energy(state), model.potential_energy(state), model.spring_energy(state))
         return EnergyLedger(t, *energies, *done)
 
+    @interrupts_wait()
     def contact_forces(self, t: float, side: str = "right") -> "ContactForces":
         """Forces of lasting contact at a time [s], from the motion: see `ContactForces`.
 
@@ -368,6 +371,7 @@ class Trajectory:
 
         return contact_forces(self, t, side)
 
+    @interrupts_wait()
     def joint_forces(self, t: float, side: str = "right") -> "JointForces":
         """What joints do to their bodies at a time [s]: see `JointForces`; `side`, errors: `contact_forces`."""
         from ..contact_forces import joint_forces

@@ -10,6 +10,7 @@ import pytest
 
 import carom
 from carom.simulator import BranchedRun
+from carom.simulator.record.row_forms import differences
 from carom.simulator.record.schema import PACKED, write_text
 
 HUGE = 2**40
@@ -266,7 +267,7 @@ def test_impacts_of_contacts_that_there_are_not(law, value, tmp_path):
     path = carom.Simulator(scene, law).run(0.25).save(tmp_path / "run.h5")
     read_whole(path)
     with h5py.File(path, "r+") as file:
-        file["stage_log"][0] = value
+        file["stage_log"][0] = differences(np.array([value]), np.zeros(1))[0]
     with pytest.raises(carom.FileFormatError, match=r"stage_log: expected the number of one of 1 contacts"):
         read_whole(path)
 
