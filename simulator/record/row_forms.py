@@ -351,7 +351,8 @@ def _tangents(normal: Array) -> Array:
 
 def _separation(rows: Rows) -> Array:
     """Speed after an impact by Newton's restitution, of contacts in either form."""
-    return -rows["restitution"] * rows["velocity"][:, 0]
+    with np.errstate(all="ignore"):
+        return np.asarray(-rows["restitution"] * rows["velocity"][:, 0])
 
 
 def _continued(ends: Wholes, counts: Wholes) -> Wholes:

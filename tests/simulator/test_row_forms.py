@@ -122,3 +122,15 @@ def test_every_column_in_a_file_says_what_it_is(run, tmp_path):
             ]
             assert wholes == of_length_8
         assert "modulo 2^63" in file.attrs["difference"].decode()
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1.7e308, 5e-324, -1.0])
+def test_rows_of_any_numbers_are_restored_without_a_warning(value):
+    """Saved: the product of a damaged file's restitution and velocity overflowed, and numpy said so."""
+    form = row_form("event_contacts", LOG_TABLES["event_contacts"], carom.Scene(), "stronge-coulomb", {})
+    rows = np.zeros(3, dtype=LOG_TABLES["event_contacts"])
+    for name in rows.dtype.names:
+        if rows.dtype[name].base.kind == "f":
+            rows[name] = value
+    assert form.restored(form.packed(rows, 0), 0).tobytes() == rows.tobytes()
