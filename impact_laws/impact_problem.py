@@ -221,12 +221,15 @@ class ImpactProblem:
             response = np.linalg.solve(factor.T, half)
             W = half.T @ half  # symmetric and semi-definite by construction
         else:
-            response = matrix @ jacobian.T
-            W = jacobian @ response
+            with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused in words
+                response = matrix @ jacobian.T
+                W = jacobian @ response
+        with np.errstate(over="ignore", invalid="ignore"):
+            before = jacobian @ velocity
         problem = cls.__new__(cls)
         problem._build(
             W,
-            jacobian @ velocity,
+            before,
             friction,
             restitution,
             dim,

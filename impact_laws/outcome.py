@@ -146,8 +146,9 @@ class ImpactOutcome:
             impulses[1:] = stages
             np.add(impulses @ inertia, before, out=velocities)
         impulse = impulses[-1]
-        response = inertia @ impulse
-        velocity = before + response
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is judged below
+            response = inertia @ impulse
+            velocity = before + response
         velocities[-1] = velocity
         code, least, energy = outcome_kernels.judge(
             inertia,

@@ -154,3 +154,20 @@ def test_kinetic_energy_is_known_where_mass_and_velocity_are():
     held[:, 0] = held[0] = 0.0
     assert ImpactProblem.from_generalized(None, J, v, inverse_mass=held).kinetic_energy is None
     assert ImpactProblem(problem.W, problem.u).kinetic_energy is None
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_motion_beyond_the_range_of_numbers_is_refused_without_a_warning():
+    """Saved: a damaged recording's states overflowed in products, and numpy said so."""
+    jacobian = np.array([[1e200, 0.0], [0.0, 1.0]])
+    for inverse, velocity in ((1e-3, [1e200, 0.0]), (1e30, [1.0, 0.0])):
+        with pytest.raises(ValueError, match="finite"):
+            ImpactProblem.from_generalized(
+                None,
+                jacobian,
+                velocity,
+                friction=0.5,
+                restitution=0.0,
+                dim=2,
+                inverse_mass=inverse * np.eye(2),
+            )
