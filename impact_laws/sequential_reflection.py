@@ -233,9 +233,8 @@ def _stages(N: Array, before: Array, sequence: NDArray[np.int64]) -> tuple[Array
 
 def _bounds(N: Array) -> tuple[float, float]:
     """Most reflections of two contacts, as they occur and by theorem 1: ceil(π/(2γ)) and ceil(π/γ)."""
-    cosine = (
-        float(N[0, 1]) / math.sqrt(float(N[0, 0])) / math.sqrt(float(N[1, 1]))
-    )  # their product may be zero
+    # one root after the other: the product of both entries may be zero
+    cosine = float(N[0, 1]) / math.sqrt(float(N[0, 0])) / math.sqrt(float(N[1, 1]))
     turn = math.acos(min(max(-cosine, -1.0), 1.0))  # 2γ
     if turn == 0.0:
         return math.inf, math.inf

@@ -13,6 +13,8 @@ from carom.simulator import BranchedRun
 from carom.simulator.record.row_forms import differences
 from carom.simulator.record.schema import PACKED, write_text
 
+from .file_edits import linked, replaced
+
 HUGE = 2**40
 
 
@@ -47,25 +49,6 @@ def read_whole(path):
         _ = event.note, event.contacts, event.problem, event.outcome
     times = np.linspace(run.start_time, run.end_time, 5)
     return run.sample(times), run.ledger(times), run.impacts, run.event_hash
-
-
-def replaced(name, **how):
-    """An edit that puts another data set under a name, with the attributes of the one before."""
-
-    def edit(file):
-        attributes = dict(file[name].attrs)
-        del file[name]
-        file.create_dataset(name, **how).attrs.update(attributes)
-
-    return edit
-
-
-def linked(name, link):
-    def edit(file):
-        del file[name]
-        file[name] = link
-
-    return edit
 
 
 def virtual(file):

@@ -11,6 +11,8 @@ import carom
 from carom.simulator.stepping.search_kernels import KEPT
 from carom.simulator.stepping.step_recording import FORMAT
 
+from ..file_edits import linked, replaced
+
 HUGE = 2**40
 
 
@@ -36,22 +38,6 @@ def path(whole, tmp_path):
     copy = tmp_path / "steps.h5"
     copy.write_bytes(whole)
     return copy
-
-
-def replaced(name, **how):
-    def edit(file):
-        del file[name]
-        file.create_dataset(name, **how)
-
-    return edit
-
-
-def linked(name, link):
-    def edit(file):
-        del file[name]
-        file[name] = link
-
-    return edit
 
 
 def virtual(file):
