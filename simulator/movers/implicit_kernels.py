@@ -121,7 +121,7 @@ def step_once(world, y, span, landing, mode, C, end):
     sweep_forces(s, p, q, IMPLICIT_FORCES * scale, SWEEPS)
     residual, _ = solve_forces(s, p, q, a, True, IMPLICIT_FORCES * scale)
     contact_rates(s, a, u)
-    if hides and (not residual <= FORCES_FOUND * scale or hidden_turn(world, u, np.inf, MODE_RATE * scale)):
+    if hides and (not residual <= FORCES_FOUND * scale or hidden_turn(world, u, MODE_RATE * scale)):
         show_hidden(world)
         sweep_forces(s, p, q, IMPLICIT_FORCES * scale, SWEEPS)
         residual, _ = solve_forces(s, p, q, a, True, IMPLICIT_FORCES * scale)

@@ -304,7 +304,7 @@ def choose_modes(world, state, span, slipped, closing, sure):
     exist = find_forces(world, warm, scale)
     if hides:
         contact_rates(s, a, u)
-        if not exist or hidden_turn(world, u, np.inf if closing else span, MODE_RATE * pull):
+        if not exist or hidden_turn(world, u, MODE_RATE * pull):
             show_hidden(world)
             exist = find_forces(world, warm, scale)
     if not exist:

@@ -161,15 +161,16 @@ def show_hidden(world):
 
 
 @kernel()
-def hidden_turn(world, u, span, slowest):
-    """Whether faces of which nothing resists rolling begin to tip, by rates u (nr, 3) of more than `slowest`, less
-    the velocities that they have already, over `span` [s]; infinite where normal velocities end within it."""
-    w, placed = header(world), local_placed(world)
+def hidden_turn(world, u, slowest):
+    """Whether faces of which nothing resists rolling begin to tip: whether corners of theirs part, by rates u
+    (nr, 3) of more than `slowest`. (Not whether they roll: where velocities end within a step, what rolls turns with
+    a body that spins, and is left over by as much.)"""
+    w, table, rows = header(world), contacts(world), local_contacts(world)
     for c in range(w.nc, w.nr):
         if local_friction(world)[c] == 0.0:
-            x, y = u[c, 1] - placed[c, 16] / span, u[c, 2] - placed[c, 17] / span
-            if np.sqrt(x * x + y * y) > slowest:
-                return True
+            for k in range(w.nc):
+                if u[k, 0] > slowest and goes_with(table[rows[k]], table[rows[c]]):
+                    return True
     return False
 
 
