@@ -43,7 +43,7 @@ from ..engine.tables_kernels import (
     motions,
 )
 from ..kernels import matrix
-from ..tolerances import FIRST_STEP, LEAST_STEP, MICRO_STEP, TOUCH_GAP
+from ..tolerances import FIRST_STEP, IMPLICIT_GAIN, LEAST_STEP, MICRO_STEP, TOUCH_GAP
 from .ends_kernels import CALM, CAN_OPEN, FAILS, LEAVES, MICRO, REACHES_LIMIT
 from .implicit_kernels import close_end, make_implicit_step
 from .joint_parts_kernels import SATURATE
@@ -62,12 +62,14 @@ from .modes_kernels import (
 )
 from .pieces_kernels import (
     begin_pieces,
+    bump,
     cubic_piece,
     energy,
     gains,
     kinetic_energy,
     on_step,
     piece_work,
+    scale_of_energy,
     steady_piece,
 )
 from .steps_kernels import end_of_room, make_step
@@ -166,11 +168,20 @@ def keep_modes(world, island):
     keep_turns(world)
 
 
+@kernel()
+def micro_motion(world, y, span, C, work):
+    """Fill the motion C of a micro-step from states y (m, 13), and the work done over it."""
+    steady_piece(world, y, span, C)
+    piece_work(world, span, C, work)
+
+
 @kernel(allocates=True)
-def close_by_end(world, y, span, C):
-    """Let bodies that move from states y (m, 13) on polynomials C (m, 13, DEGREE) end their `span` [s] where
-    contacts are closed: bounces that end leave no gap, unless what takes it away would move faster than they do."""
+def close_bounces(world, y, span, C, work):
+    """Fill C (m, 13, DEGREE) and work (CHANNELS, DEGREE) with the motion from states y (m, 13) over a `span` [s] in
+    which bounces end under the local accelerations. They leave no gap, unless what takes it away would move faster
+    than the bounces do, or would need energy on the way: an impact can end the piece there, and keep it."""
     w, bouncing, moved = header(world), 0.0, 0.0
+    steady_piece(world, y, span, C)
     for c in range(w.nc):
         o = contacts(world)[local_contacts(world)[c]]
         if o.closing:
@@ -188,13 +199,16 @@ def close_by_end(world, y, span, C):
     if moved <= bouncing * span:
         place(world, y)
         cubic_piece(world, y, shifted, span, C)
-        return
+        piece_work(world, span, C, work)
+        if bump(world, work) <= IMPLICIT_GAIN * scale_of_energy(world):
+            return
     place(world, end)
     for c in range(w.nc):
         o = contacts(world)[local_contacts(world)[c]]
         if o.closing:
             o.level = within_touch(world, o, local_placed(world)[c, 21])
     place(world, y)
+    micro_motion(world, y, span, C, work)
 
 
 @kernel()
@@ -218,13 +232,6 @@ def rest(world, island):
         m.start, m.implicit = w.time, 0
         begin(world, body, STILL, np.inf)
     log_jump(world, -moving)
-
-
-@kernel()
-def micro_motion(world, y, span, C, work):
-    """Fill the motion C of a micro-step from states y (m, 13), and the work done over it."""
-    steady_piece(world, y, span, C)
-    piece_work(world, span, C, work)
 
 
 @kernel()
@@ -316,11 +323,16 @@ def start_island(world, root):
         sure = False  # slip that wedges bodies fast comes to its end within the step, whatever it takes
         place(world, y)
         comes = choose_modes(world, y, micro, w.slipped, closing, sure)
-    while comes == MOVES and not closing:
-        micro_motion(world, y, micro, C, work)
+    while comes == MOVES or (closing and comes >= MOVES):
+        if closing:
+            close_bounces(world, y, micro, C, work)
+        else:
+            micro_motion(world, y, micro, C, work)
         if not gains(world, work) or micro < LEAST_STEP * w.duration:
             break
-        if not sure:  # what pushes changes within the step: a rim, all but flat, whose lowest point runs
+        if (
+            closing or not sure
+        ):  # what pushes changes within the step: a rim, all but flat, whose lowest point runs
             micro *= 0.25
         sure = False  # or pushes so hard that slip turns
         place(world, y)
@@ -339,9 +351,6 @@ def start_island(world, root):
     if comes == CALMS and not closing:
         micro_motion(world, y, micro, C, work)
     if closing:
-        steady_piece(world, y, micro, C)
-        close_by_end(world, y, micro, C)
-        piece_work(world, micro, C, work)
         for p in range(DEGREE):  # friction of the bounces is theirs
             work[CLOSING, p] += work[FRICTION, p]
             work[FRICTION, p] = 0.0

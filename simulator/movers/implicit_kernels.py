@@ -21,7 +21,6 @@ from ..engine.contacts_kernels import FACE, POINT
 from ..engine.pairs_kernels import ROUND, ROUND_MESH, kind_of, size_of
 from ..engine.shapes_kernels import shape_of
 from ..engine.tables_kernels import (
-    CHANNELS,
     CLOSING,
     DEGREE,
     FRICTION,
@@ -66,8 +65,25 @@ from ..tolerances import (
 )
 from .features_kernels import room_on_face
 from .force_kernels import contact_rates, solve_forces
-from .modes_kernels import bring_back, fastest, keep_closed, largest_force, note_levels, pull_of, within_touch
-from .pieces_kernels import cubic_piece, kinetic_energy, on_step, piece_work, scale_of_energy, steady_piece
+from .modes_kernels import (
+    bring_back,
+    fastest,
+    is_closed,
+    keep_closed,
+    largest_force,
+    note_levels,
+    pull_of,
+    within_touch,
+)
+from .pieces_kernels import (
+    bump,
+    cubic_piece,
+    kinetic_energy,
+    on_step,
+    piece_work,
+    scale_of_energy,
+    steady_piece,
+)
 from .sweeps_kernels import SWEEPS, sweep_forces
 from .system_kernels import free_accelerations, note_places, place, problem, read_forces, write_forces
 from .turns_kernels import hidden_turn, hide_turns, show_hidden
@@ -365,7 +381,7 @@ def make_implicit_step(world, longest, C, work):
         if error > 1.0 and not least:
             h = max(h * share, w.longest_micro_step)
             continue
-        if once:  # its velocities change evenly, so that energy, which is convex in them, has no bump within
+        if once:
             pull = step_once(world, y, h, 2.0 * h, last, C, end)
             note_forces(world, mean, joint)
         else:
@@ -390,7 +406,11 @@ def make_implicit_step(world, longest, C, work):
         if slow_down(world, end, work):
             cubic_piece(world, y, end, h, C)
             piece_work(world, h, C, work)
-        bumps = not once and bump(world, work) > IMPLICIT_GAIN * scale_of_energy(world)
+        bumps = bump(world, work) > IMPLICIT_GAIN * scale_of_energy(world)
+        if once and bumps:
+            end_evenly(world, y, end, h, C)
+            piece_work(world, h, C, work)
+            bumps = False
         if not bumps and (least or deepest_on(world, C, h, whole) <= IMPLICIT_OVERLAP * w.length):
             return h, h * share, calm
         put_back(world, kept, level, points)
@@ -401,6 +421,21 @@ def make_implicit_step(world, longest, C, work):
 
 
 @kernel()
+def end_evenly(world, y, end, h, C):
+    """Let velocities change evenly over a step of h [s] from states y (m, 13) to those of `end`, by the local
+    accelerations, which are the mean ones: energy, which is convex in them, has no bump within. Fills `end` and C
+    (m, 13, DEGREE); what is closed stays at the gap that it has then. The island is placed at y."""
+    steady_piece(world, y, h, C)
+    on_step(C, 1.0, end)
+    place(world, end)
+    for c in range(header(world).nc):
+        o = contacts(world)[local_contacts(world)[c]]
+        if is_closed(local_mode(world)[c]):
+            o.level = within_touch(world, o, local_placed(world)[c, 21])
+    place(world, y)
+
+
+@kernel()
 def note_forces(world, mean, joint):
     """Note local forces of contacts (nr, 3) and joints (nj,)."""
     for c in range(header(world).nr):
@@ -408,23 +443,6 @@ def note_forces(world, mean, joint):
             mean[c, e] = local_force(world)[c, e]
     for c in range(header(world).nj):
         joint[c] = joint_force(world)[c]
-
-
-@kernel()
-def bump(world, work):
-    """By how much energy is higher within a piece with this work (CHANNELS, DEGREE) than at the higher of its ends
-    [J]: looked at at eighths."""
-    highest, at = 0.0, 0.0
-    for look in range(1, 9):
-        x = look / 8.0
-        at = 0.0
-        for n in range(CHANNELS):
-            done = 0.0
-            for p in range(DEGREE - 1, -1, -1):
-                done = done * x + work[n, p]
-            at += done
-        highest = max(highest, at)
-    return highest - max(at, 0.0)
 
 
 @kernel()

@@ -158,6 +158,23 @@ def gains(world, work):
 
 
 @kernel()
+def bump(world, work):
+    """By how much energy is higher within a piece with this work (CHANNELS, DEGREE) than at the higher of its ends
+    [J]: looked at at eighths."""
+    highest, at = 0.0, 0.0
+    for look in range(1, 9):
+        x = look / 8.0
+        at = 0.0
+        for n in range(CHANNELS):
+            done = 0.0
+            for p in range(DEGREE - 1, -1, -1):
+                done = done * x + work[n, p]
+            at += done
+        highest = max(highest, at)
+    return highest - max(at, 0.0)
+
+
+@kernel()
 def scale_of_energy(world):
     """Mass of the bodies shown times the square of the scene's speed [J]."""
     w, scale = header(world), 0.0

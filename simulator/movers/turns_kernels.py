@@ -163,8 +163,8 @@ def show_hidden(world):
 @kernel()
 def hidden_turn(world, u, slowest):
     """Whether faces of which nothing resists rolling begin to tip: whether corners of theirs part, by rates u
-    (nr, 3) of more than `slowest`. (Not whether they roll: where velocities end within a step, what rolls turns with
-    a body that spins, and is left over by as much.)"""
+    (nr, 3) of more than `slowest`. (Not whether they roll: where velocities end within a step, what rolls turns
+    with a body that spins, and as much is left over.)"""
     w, table, rows = header(world), contacts(world), local_contacts(world)
     for c in range(w.nc, w.nr):
         if local_friction(world)[c] == 0.0:

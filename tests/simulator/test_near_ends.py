@@ -140,20 +140,22 @@ def gained_by_pieces(trajectory):
     return gained / (energy[0] - energy.min())
 
 
-def small_stack(restitution):
-    """A cylinder, a wider one and a box on each other, each dropped a little and turned a little."""
-    material, scene = Material(0.5, restitution), Scene()
+def small_stack(restitution, seed=None):
+    """A cylinder, a wider one and a box on each other, each dropped a little and turned a little, at random with a
+    seed."""
+    material, scene, rng = Material(0.5, restitution), Scene(), np.random.default_rng(seed)
     scene.add(Body(HalfSpace((0, 0, 1)), fixed=True, material=material))
     at = 0.0
     for k, (shape, half) in enumerate(
         ((Cylinder(0.05, 0.1), 0.05), (Cylinder(0.06, 0.06), 0.03), (Box((0.08, 0.1, 0.05)), 0.025))
     ):
         at += half + 1e-3
-        turn = 1e-3 * np.array([np.cos(2.0 * k), np.sin(2.0 * k), 0.5])
+        aside, turn = (0.004 * k, -0.003 * k), 1e-3 * np.array([np.cos(2.0 * k), np.sin(2.0 * k), 0.5])
+        if seed is not None:
+            turn, aside = 1e-3 * rng.normal(size=3), rng.normal(0.0, 0.004, 2)
         scene.add(
-            Body(shape, density=800.0, position=(0.004 * k, -0.003 * k, at),
-                 orientation=turned_by(turn), material=material)
-        )  # fmt: skip
+            Body(shape, density=800.0, position=(*aside, at), orientation=turned_by(turn), material=material)
+        )
         at += half
     return scene
 
@@ -173,21 +175,12 @@ def test_a_stack_with_cylinders_comes_to_rest(law, restitution):
     assert np.array_equal(again.event_times, trajectory.event_times)
 
 
+@pytest.mark.parametrize("seed", [None, 1, 3, 4])
 @pytest.mark.parametrize(
-    ("law", "restitution"),
-    [
-        (carom.MaximumDissipation(), 0.0),
-        pytest.param(
-            carom.StrongeCoulomb(),
-            0.3,
-            marks=pytest.mark.xfail(
-                reason="by chance: impacts end pieces that close bounces and keep what is higher there, to 1e-3",
-                strict=False,
-            ),
-        ),
-    ],
+    ("law", "restitution"), [(carom.MaximumDissipation(), 0.0), (carom.StrongeCoulomb(), 0.3)]
 )
-def test_no_piece_of_a_stack_gains_energy(law, restitution):
-    """Saved: impacts ended implicit steps within which energy was higher, by up to 3e-3, and kept that."""
-    trajectory = carom.Simulator(small_stack(restitution), law, event_limit=20_000).run(1.0)
+def test_no_piece_of_a_stack_gains_energy(law, restitution, seed):
+    """Saved: impacts ended implicit steps, and pieces in which bounces end, within which energy was higher, by up to
+    7e-3, and kept that; where a rim, all but flat, came down, such pieces gained it as a whole."""
+    trajectory = carom.Simulator(small_stack(restitution, seed), law, event_limit=20_000).run(1.0)
     assert gained_by_pieces(trajectory).max() <= 1e-5
