@@ -197,8 +197,9 @@ direction of its friction. A stop is off by the first times the square of the an
 turned; a start has the right direction, and its error grows with the square of the second."""
 
 TURNING = 0.3
-"""[of what the largest acceleration adds to a speed over a step] Slip slower than this may turn faster than
-explicit steps follow: directions are then unknowns of the step. Larger: costs more a step. Smaller: more steps."""
+"""[of what the largest acceleration adds to a speed over a step] Slip slower than this, or than what its friction
+alone adds, may turn faster than explicit steps follow: directions are then unknowns of the step. Larger: costs more
+a step. Smaller: more steps."""
 
 SAME_MOTION = 1e-8
 """[of the largest acceleration] Forces that change accelerations by less are as good as others."""

@@ -53,7 +53,7 @@ from ..tolerances import (
 from .derive_kernels import GROWTH, SHRINK, STRAIGHT, derive, resized, scale_of
 from .ends_kernels import DRIVE_CHANGES, FAILS, LEAVES, NOTHING, OPENS, PRESSES, REACHES_LIMIT, SLIPS, STOPS
 from .features_kernels import room_of
-from .force_kernels import contact_rates
+from .force_kernels import contact_rates, mobility_along
 from .joint_parts_kernels import MARGIN, ROOM
 from .modes_kernels import bring_back, fastest, keep_closed, worst_off
 from .pieces_kernels import on_step
@@ -233,7 +233,7 @@ def slip_allows(world, h):
     u, at_start = matrix(w.nr, 3), local_slip(world)
     contact_rates(s, local_acceleration(world)[: w.m], u)
     starts, stops, longest = SLOW_START * w.speed, SLOW_STOP * w.speed, h
-    least = np.inf
+    turns = np.inf
     for c in range(w.nr):
         if mode[c] != SLIDING or local_friction(world)[c] == 0.0:
             continue
@@ -248,6 +248,8 @@ def slip_allows(world, h):
                 slow[c] = 0
             elif slow[c]:
                 h = min(h, 2.0 * starts / pull)
+                if slip >= stops:
+                    direction[c, 0], direction[c, 1] = x / slip, y / slip
         elif slip >= stops and grows < 0.0:
             slow[c] = 0
             if abs(x * u[c, 2] - y * u[c, 1]) <= STRAIGHT_SLIP * slip * pull:
@@ -261,8 +263,33 @@ def slip_allows(world, h):
             slow[c] = 1
             longest = min(longest, 2.0 * stops / pull)
         if slow[c] != STRAIGHT:
-            least = min(least, slip)
-    return min(h, longest), longest if least < TURNING * longest * w.pull else 0.0
+            turns = min(turns, slip / max(TURNING * w.pull, drag_of(world, c)))
+    return min(h, longest), longest if turns < longest else 0.0
+
+
+@kernel()
+def off_line(world):
+    """How fast [m/s] contacts slip at most, where the island is placed, across the directions that their friction
+    keeps while they slide slowly."""
+    placed, direction, off = local_placed(world), local_direction(world), 0.0
+    for c in range(header(world).nr):
+        if local_mode(world)[c] == SLIDING and local_slow(world)[c] == 1 and local_friction(world)[c] > 0.0:
+            off = max(off, abs(placed[c, 16] * direction[c, 1] - placed[c, 17] * direction[c, 0]))
+    return off
+
+
+@kernel()
+def drag_of(world, c):
+    """The rate [m/s^2] at which friction of a contact that slides changes its own slip, at most."""
+    s, largest = problem(world), 0.0
+    for e in range(1, 3):
+        response = 0.0
+        for side in range(2):
+            k = s.ends[c, side]
+            if k >= 0:
+                response += mobility_along(s.mobility[k], s.jacobian[c, side, e])
+        largest = max(largest, response)
+    return local_friction(world)[c] * local_force(world)[c, 0] * largest
 
 
 @kernel()
@@ -517,6 +544,14 @@ def make_step(world, longest, C, work):
     for _ in range(_ATTEMPTS):
         taken, margin, at = take_stages(world, y, K, P, h, 1, STAGES, end)
         error = error_of(world, y, K, h) if taken else np.inf
+        off = off_line(world) if taken else 0.0
+        if (
+            off > SLOW_STOP * w.speed and h > least and w.fixed_step == 0.0
+        ):  # slip turns: by the square of the time
+            h = max(h * max(SHRINK, np.sqrt(0.5 * SLOW_STOP * w.speed / off)), least)
+            before = np.inf
+            copy_forces(world, kept, kept_joint, kept_a, force, joint, a)
+            continue
         rounded = before < np.inf and error <= ROUNDED_STEP and error > before * (h / tried) ** 2
         tried, before = h, error
         if rounded or error <= w.accuracy or (w.fixed_step > 0.0 and error < np.inf):

@@ -25,8 +25,8 @@ from ..engine.tables_kernels import (
     local_slow,
 )
 from ..kernels import matrix, vector, wholes
-from ..tolerances import LEAST_STEP
-from .derive_kernels import STRAIGHT, derive, resized, scale_of
+from ..tolerances import LEAST_STEP, ROUNDED_STEP
+from .derive_kernels import GROWTH, STRAIGHT, derive, resized, scale_of
 from .force_kernels import contact_rates
 from .radau_kernels import HIGHEST, NODES, POINTS, POWERS, WEIGHTS
 from .system_kernels import problem
@@ -118,13 +118,17 @@ def make_turning_step(world, y, longest, C, work):
     following = longest
     if friction_responses(world, y, rows, count, D, power, rates, moved, slips):
         K, P = np.empty((POINTS, w.m, 13)), matrix(POINTS, CHANNELS)
+        tried, before = np.inf, np.inf
         for _ in range(_TRIES):
             error = np.inf
             if collocate(world, y, h, D, rates, begin, rows, count, moved, slips, K, P):
                 error = error_of_collocation(world, K, h)
-            if error <= w.accuracy:
-                done, following = h, resized(h, error, w.accuracy)
+            # slip that begins is rounding, and turns at once to where friction lets it: no step resolves that
+            rounded = before < np.inf and error <= ROUNDED_STEP and error > before * (h / tried) ** 2
+            if error <= w.accuracy or rounded:
+                done, following = h, GROWTH * h if rounded else resized(h, error, w.accuracy)
                 break
+            tried, before = h, error
             h = resized(h, error, w.accuracy)
             if h < LEAST_STEP * w.duration:
                 break

@@ -70,7 +70,7 @@ def test_a_cylinder_that_stands_and_is_pushed_over(push):
     scene = on_floor(material)
     scene.add(Body(Cylinder(0.05, 0.15), density=500.0, position=(0, 0, 0.075), angular_velocity=push,
                    material=material))  # fmt: skip
-    trajectory = carom.Simulator(scene, carom.AnitescuPotra(), event_limit=2000).run(1.5)
+    trajectory = carom.Simulator(scene, carom.AnitescuPotra(), event_limit=10_000).run(1.5)
     assert trajectory.status.value in GOOD, trajectory.message
     assert trajectory.largest_overlap(400) <= 1e-9
 
