@@ -3,7 +3,7 @@ slips."""
 
 import difflib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import wraps
 from typing import Any
 
@@ -42,8 +42,18 @@ MEANT = {
     "impact_law": "law",
     "timestep": _NONE + "none is needed, since impacts are found exactly in time",
     "dt": _NONE + "none is needed, since impacts are found exactly in time",
+    "stiffness": "spring",
+    "type": "kind",
+    "hinge": "revolute",
+    "slider": "prismatic",
+    "rope": "distance",
+    "weld": "fixed",
+    "plane": "half-space",
+    "ball": "sphere",
+    "cube": "box",
+    "hull": "convex-mesh",
 }
-"""Names of other programs, and what they are here; each class or function takes those that it has."""
+"""Names of other programs, and what they are here; each class, function or kind takes those that it has."""
 
 _EXAMPLES = {
     "law": "law=carom.StrongeCoulomb()",
@@ -56,6 +66,17 @@ _EXAMPLES = {
     "anchor": "anchor=(0, 0, 0)",
 }
 """Of arguments that are needed."""
+
+
+def meant(word: str, names: Collection[str]) -> str:
+    """How a refusal of a word that is none of these names goes on: with the one that was meant, ``": did you mean
+    friction?"``, or ``""`` where none seems to be."""
+    guess = MEANT.get(word, "")
+    if guess.startswith(_NONE):
+        return f": {guess.removeprefix(_NONE)}"
+    if guess.split(",")[0] not in names:
+        guess = next(iter(difflib.get_close_matches(word.lower(), names, 1)), "")
+    return f": did you mean {guess}?" if guess else ""
 
 
 def says_what_was_meant(kind: Any) -> None:
@@ -104,14 +125,7 @@ def _sentence(
     names = [parameter.name for parameter in parameters]
     for name in named:
         if name not in names:
-            guess = MEANT.get(name, "")
-            if guess.split(",")[0] not in names and not guess.startswith(_NONE):
-                guess = next(iter(difflib.get_close_matches(name, names, 1)), "")
-            if guess.startswith(_NONE):
-                return f"{title}: no argument {name!r}: {guess.removeprefix(_NONE)}"
-            return f"{title}: no argument {name!r}" + (
-                f": did you mean {guess}?" if guess else f"; it has {', '.join(names)}"
-            )
+            return f"{title}: no argument {name!r}" + (meant(name, names) or f"; it has {', '.join(names)}")
     if len(values) == 3 and names and all(isinstance(value, int | float) for value in values):
         return f"{title}: expected {names[0]} as one triple, {title}({values})"
     places = [each.name for each in parameters if each.kind is not inspect.Parameter.KEYWORD_ONLY]

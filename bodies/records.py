@@ -17,6 +17,7 @@ import numpy as np
 from . import checks
 from .joints import Drive, Spring
 from .material import Material, SpeedRestitution
+from .meant import meant
 
 _RECORDS: dict[str, type] = {"material": Material, "spring": Spring, "drive": Drive}
 """Fields of other records that are records themselves."""
@@ -92,8 +93,10 @@ def named(entry: Any, required: Iterable[str], optional: Iterable[str] = ()) -> 
         raise TypeError(f"expected names and values, got {checks.shown(entry)}")
     for name in entry:
         if name not in required and name not in optional:
-            known = ", ".join((*required, *optional))
-            raise ValueError(f"expected no other fields than {known}, got {quoted(name)}")
+            known = (*required, *optional)
+            raise ValueError(
+                f"expected no other fields than {', '.join(known)}, got {quoted(name)}{meant(name, known)}"
+            )
     for name in required:
         if name not in entry:
             raise ValueError(f"{name}: expected it, got nothing")
@@ -129,7 +132,9 @@ def kind_in(entry: Any, kinds: Mapping[str, type]) -> tuple[Any, dict[str, Any]]
         raise TypeError(f"expected names and values, got {checks.shown(entry)}")
     word = entry.get("kind")
     if not isinstance(word, str) or word not in kinds:
-        raise ValueError(f"kind: expected one of {', '.join(kinds)}, got {checks.shown(word)}")
+        came = checks.shown(word) if "kind" in entry else "nothing"
+        guess = meant(word, kinds) if isinstance(word, str) else ""
+        raise ValueError(f"kind: expected one of {', '.join(kinds)}, got {came}{guess}")
     return kinds[word], {name: value for name, value in entry.items() if name != "kind"}
 
 

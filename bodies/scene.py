@@ -219,21 +219,24 @@ class Scene:
             names = ", ".join(f"{each.name!r} ({len(each)})" for each in self._spheres)
             raise ValueError(f"scene: {what} takes bodies only, got spheres in bulk, {names}: use TimeSteps")
 
-    def index(self, body: Body | str | int) -> int:
-        """Index of a body, given itself (as added or as returned by ``add``), its name, or its index."""
+    def index(self, body: Body | str | int, field: str = "body") -> int:
+        """Index of a body, given itself (as added or as returned by ``add``), its name, or its index.
+
+        field : what a refusal calls it
+        """
         if isinstance(body, str):
             if body not in self._index_of_name:
                 known = ", ".join(self._index_of_name) or "none"
                 near = get_close_matches(body, self._index_of_name, 1)
                 meant = f": did you mean {near[0]!r}?" if near else f"; known are: {known}"
-                raise ValueError(f"body: no body is named {body!r}{meant}")
+                raise ValueError(f"{field}: no body is named {body!r}{meant}")
             return self._index_of_name[body]
         if isinstance(body, int | np.integer) and not isinstance(body, bool):
             if not 0 <= body < len(self._bodies):
-                raise ValueError(f"body: expected an index below {len(self._bodies)}, got {body}")
+                raise ValueError(f"{field}: expected an index below {len(self._bodies)}, got {body}")
             return int(body)
         if not isinstance(body, Body):
-            raise TypeError(f"body: expected a Body, a name or an index, got {type(body).__name__}")
+            raise TypeError(f"{field}: expected a Body, a name or an index, got {type(body).__name__}")
         for k, known_body in enumerate(self._bodies):
             if known_body is body:
                 return k
@@ -244,8 +247,8 @@ class Scene:
         if len(found) == 1:
             return found[0]
         if found:
-            raise ValueError("body: it was added several times; use what add() returned")
-        raise ValueError(f"body: {body!r} is not in the scene")
+            raise ValueError(f"{field}: it was added several times; use what add() returned")
+        raise ValueError(f"{field}: {body!r} is not in the scene")
 
     def add_joint(self, joint: Joint) -> PlacedJoint:
         """Join two bodies where they are now; one without a name is named like ``revolute-0``.
@@ -256,7 +259,7 @@ class Scene:
         if not isinstance(joint, Joint):
             raise TypeError(f"joint: expected a joint such as RevoluteJoint(...), got {type(joint).__name__}")
         body = self.index(joint.body)
-        base = -1 if joint.base is None else self.index(joint.base)
+        base = -1 if joint.base is None else self.index(joint.base, "base")
         if body == base:
             raise ValueError("base: expected another body than the one it holds, got the same one")
         if self._bodies[body].fixed and (base < 0 or self._bodies[base].fixed):
@@ -292,12 +295,11 @@ class Scene:
             index = -1 if force.body is None else self.index(force.body)
             numbers = np.array([force.linear, force.quadratic, force.rotational])
             self._drag[index] = self._drag.get(index, np.zeros(3)) + numbers
-        elif callable(force):
+        elif callable(force) and not isinstance(force, type):
             self._force_functions.append(force)
         else:
-            raise TypeError(
-                f"force: expected Drag(...) or a function of time and state, got {type(force).__name__}"
-            )
+            came = f"the class {force.__name__}" if isinstance(force, type) else type(force).__name__
+            raise TypeError(f"force: expected Drag(...) or a function of time and state, got {came}")
 
     def planar(self, normal: Any = (0.0, 1.0, 0.0)) -> None:
         """Restrict all motion to planes across ``normal``: bodies move along them and turn only around it."""

@@ -131,6 +131,16 @@ _ROOM_OF_NAME = {
     ),
     **dict.fromkeys(("DisplayError", "VideoError", "player_html", "render", "view"), "viewer"),
 }
+_OTHER_NAMES = {
+    "HingeJoint": "RevoluteJoint",
+    "SliderJoint": "PrismaticJoint",
+    "BallJoint": "SphericalJoint",
+    "RopeJoint": "DistanceJoint",
+    "WeldJoint": "FixedJoint",
+    "Plane": "HalfSpace",
+    "World": "Scene",
+}
+"""Of other programs, and what they are here."""
 _ROOMS = ("bodies", "demos", "impact_laws", "simulator", "viewer")
 
 __all__ = sorted(_ROOM_OF_NAME) + ["__version__"]  # noqa: RUF005
@@ -143,9 +153,9 @@ def __getattr__(name: str) -> Any:
         return value
     if name in _ROOMS:
         return import_module(f".{name}", __name__)
-    meant = get_close_matches(name, [*__all__, *_ROOMS], 1)
+    meant = _OTHER_NAMES.get(name) or next(iter(get_close_matches(name, [*__all__, *_ROOMS], 1)), None)
     raise AttributeError(
-        f"carom has no public name {name!r}" + (f": did you mean {meant[0]!r}?" if meant else "")
+        f"carom has no public name {name!r}" + (f": did you mean {meant!r}?" if meant else "")
     )
 
 

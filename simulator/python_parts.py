@@ -259,7 +259,10 @@ def given_forces(model: Model, function: "ForceFunction", state: State) -> Array
     """What a function of the user says; ForceFunctionError where that is not one finite force for every body."""
     name = getattr(function, "__name__", repr(function))
     try:
-        forces = np.asarray(function(state.time, state), dtype=float)
+        given = np.asarray(function(state.time, state))
+        if given.dtype.kind == "c":
+            raise TypeError("expected real numbers, got complex ones")
+        forces = given.astype(float, copy=False)
     except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError, NameError) as error:
         raise ForceFunctionError(
             f"the force function {name} failed at t = {state.time:g} s: {type(error).__name__}: {error}"

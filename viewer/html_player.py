@@ -186,6 +186,7 @@ def _look() -> dict:
         "force": theme.FORCE_COLOUR,
         "undecided": theme.UNDECIDED_COLOUR,
         "torque": theme.TORQUE_COLOUR,
+        "undecidedTorque": theme.UNDECIDED_TORQUE_COLOUR,
         "shortestLead": SHORTEST_LEAD,
         "torqueArrow": TORQUE_ARROW,
         "leastTorque": LEAST_TORQUE,

@@ -20,6 +20,7 @@ from .theme import (
     MODE_COLOURS,
     TORQUE_COLOUR,
     UNDECIDED_COLOUR,
+    UNDECIDED_TORQUE_COLOUR,
     VELOCITY_COLOUR,
     Light,
     to_light,
@@ -212,7 +213,7 @@ def impulse_marks(stage: Stage, contacts: ContactView, strongest: float) -> Soli
 
 
 def force_marks(stage: Stage, forces: Forces, weight: float) -> list[Solid]:
-    """Arrows of forces, paler where the motion admits others, and of torques with rings about them.
+    """Arrows of forces, and of torques with rings about them; both paler where the motion admits others.
 
     weight : [N], of all bodies: the longest arrow grows with the square root of the largest force's share of it
     """
@@ -229,7 +230,8 @@ def force_marks(stage: Stage, forces: Forces, weight: float) -> list[Solid]:
     axes = forces.torque[turning] / sizes[turning, None]
     lengths = TORQUE_ARROW * stage.arrow_length * sizes[turning] / sizes.max()
     points = forces.point[turning]
-    solids.append(Solid(unit_arrow(), arrows(stage, points, lengths[:, None] * axes, TORQUE_COLOUR)))
+    colours = np.where(forces.unique[turning, None], TORQUE_COLOUR, UNDECIDED_TORQUE_COLOUR)
+    solids.append(Solid(unit_arrow(), arrows(stage, points, lengths[:, None] * axes, colours)))
     frames = np.array(
         [
             0.5 * size * np.stack([*perpendiculars(axis), axis], axis=1)
@@ -237,7 +239,7 @@ def force_marks(stage: Stage, forces: Forces, weight: float) -> list[Solid]:
         ]
     )
     middles = stage.to_stage(points) + 0.3 * lengths[:, None] * axes
-    colours = np.tile((*TORQUE_COLOUR, PLAIN), (len(points), 1))
+    colours = np.column_stack([colours, np.full(len(points), PLAIN)])
     return [*solids, Solid(unit_ring(), make_instances(frames, middles, colours))]
 
 

@@ -2,13 +2,15 @@
 
 import math
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..interrupts import interrupts_wait
 from .camera import OrbitCamera
 from .density import KEY_HEIGHT, KEY_WIDTH, draw_key
 from .moments import Moment, choose_moments, label_moments, time_decimals, time_text
@@ -47,7 +49,8 @@ def render(
         raise ValueError(
             f"time must lie between {start} and {known} s, where the trajectory is, got {time!r}"
         )
-    write_png(path, next(stream_runs(runs, [chosen], size, density=density)))
+    with closing(stream_runs(runs, [chosen], size, density=density)) as pictures:
+        write_png(path, next(pictures))
     return path
 
 
@@ -69,7 +72,7 @@ def stream_runs(
     *,
     linger: float = 0.0,
     density: bool = False,
-) -> Iterator[np.ndarray]:
+) -> Generator[np.ndarray]:
     """Draw one run, or several over each other, at times [s]; see `stream_pictures`."""
     if len(runs) > 1:
         return stream_overlaid(runs, times, size, linger=linger, density=density)
@@ -83,20 +86,20 @@ def draw_pictures(trajectory: Any, moments: list[Moment], size: tuple[int, int])
 
 def stream_pictures(
     run: Run, moments: Iterable[Moment], size: tuple[int, int], *, linger: float = 0.0
-) -> Iterator[np.ndarray]:
+) -> Generator[np.ndarray]:
     """Draw as `draw_pictures`, one picture at a time; impulses of the last `linger` seconds are shown."""
-    window = offscreen_window()
-    from .overlay import Overlay
-    from .renderer import Renderer, plain_picture
-
     camera = run.stage.camera(size[0] / size[1])
-    with closing(Renderer(run.stage, size)) as renderer:
+    with _canvas(run.stage, size) as (renderer, new_overlay):
+        from .renderer import plain_picture
+
         for moment in moments:
-            renderer.draw_pictures(camera, [plain_picture(run, moment.time, linger)])
-            overlay = Overlay(window, size)
-            _write_top(overlay, moment.label, run.stage, size)
-            overlay.draw()
-            yield renderer.read()
+            with interrupts_wait():
+                renderer.draw_pictures(camera, [plain_picture(run, moment.time, linger)])
+                overlay = new_overlay()
+                _write_top(overlay, moment.label, run.stage, size)
+                overlay.draw()
+                pixels = renderer.read()
+            yield pixels
 
 
 def stream_overlaid(
@@ -106,32 +109,31 @@ def stream_overlaid(
     *,
     linger: float = 0.0,
     density: bool = False,
-) -> Iterator[np.ndarray]:
+) -> Generator[np.ndarray]:
     """Draw runs over each other at times [s], as the window does, with their names in their colours.
 
     density : how many runs are at each place, with the key of the colours, instead of each run by itself
     """
-    window = offscreen_window()
-    from .composition import compose
-    from .overlay import Overlay
-    from .renderer import Renderer
-
     replay = Replay(runs, aspect=size[0] / size[1])
     replay.linger = linger
     replay.shown.density = density
     decimals = time_decimals(replay.timeline.duration)
-    with closing(Renderer(runs[0].stage, size)) as renderer:
+    with _canvas(runs[0].stage, size) as (renderer, new_overlay):
+        from .composition import compose
+
         for time in times:
-            replay.seek(time)
-            renderer.draw_pictures(replay.camera, compose(replay))
-            overlay = Overlay(window, size)
-            _write_top(overlay, time_text(time, decimals), runs[0].stage, size)
-            if density:
-                _draw_density_key(overlay, len(runs), size)
-            else:
-                _write_names(overlay, [run.name for run in runs], size)
-            overlay.draw()
-            yield renderer.read()
+            with interrupts_wait():
+                replay.seek(time)
+                renderer.draw_pictures(replay.camera, compose(replay))
+                overlay = new_overlay()
+                _write_top(overlay, time_text(time, decimals), runs[0].stage, size)
+                if density:
+                    _draw_density_key(overlay, len(runs), size)
+                else:
+                    _write_names(overlay, [run.name for run in runs], size)
+                overlay.draw()
+                pixels = renderer.read()
+            yield pixels
 
 
 def draw_replay(
@@ -141,21 +143,36 @@ def draw_replay(
 
     unit : pixels for a unit of what lies over the scene
     """
-    window = offscreen_window()
-    from .composition import compose
-    from .heads_up import HeadsUp
-    from .overlay import Overlay
-    from .renderer import Renderer
-
     if replay.shown.plots:
         replay.main_run.plots.complete()
-    with closing(Renderer(replay.runs[0].stage, size)) as renderer:
+    with _canvas(replay.runs[0].stage, size) as (renderer, new_overlay), interrupts_wait():
+        from .composition import compose
+        from .heads_up import HeadsUp
+
         renderer.theme = replay.look.theme
         renderer.draw_pictures(camera or replay.camera, compose(replay))
-        overlay = Overlay(window, size, replay.look.theme)
+        overlay = new_overlay(replay.look.theme)
         HeadsUp(replay, size, unit).draw(overlay)
         overlay.draw()
         return renderer.read()
+
+
+@contextmanager
+def _canvas(stage: Stage, size: tuple[int, int]) -> Iterator[tuple[Any, Callable[..., Any]]]:
+    """A renderer in a hidden window, and what makes what lies over its picture.
+
+    Ctrl-C waits while they are made and let go, and has to where they draw: pyglet lets objects of OpenGL go where
+    Python collects garbage, and there it would be lost.
+    """
+    with ExitStack() as left:
+        with interrupts_wait():
+            window = offscreen_window()
+            from .overlay import Overlay
+            from .renderer import Renderer
+
+            renderer = Renderer(stage, size)
+            left.callback(interrupts_wait()(renderer.close))
+        yield renderer, partial(Overlay, window, size)
 
 
 def _text_size(size: tuple[int, int]) -> float:

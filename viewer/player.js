@@ -1269,10 +1269,11 @@ class Player {
       for (const { point, force, unique } of found) draw(point, times(lead / largest, force), unique ? look.force : look.undecided);
     const turning = found.filter(({ force, torque }) => length(torque) > look.leastTorque * length(force) * run.scale);
     const strongest = Math.max(...turning.map(({ torque }) => length(torque)));
-    for (const { point, torque } of turning) {
+    for (const { point, torque, unique } of turning) {
       const axis = times((look.torqueArrow * arrow) / strongest, torque);
-      draw(point, axis, look.torque);
-      marks.rings.push(...along(add(point, times(0.3, axis)), times(0.5, axis), look.torque));
+      const colour = unique ? look.torque : look.undecidedTorque;
+      draw(point, axis, colour);
+      marks.rings.push(...along(add(point, times(0.3, axis)), times(0.5, axis), colour));
     }
   }
 

@@ -80,8 +80,9 @@ MODE_COLOURS: dict[str, Light] = {
 IMPULSE_COLOUR: Light = (0.95, 0.49, 0.12)
 VELOCITY_COLOUR: Light = (0.12, 0.62, 0.60)
 FORCE_COLOUR: Light = (0.60, 0.30, 0.80)
-UNDECIDED_COLOUR: Light = (0.80, 0.70, 0.92)  # of a force that is one of several
+UNDECIDED_COLOUR: Light = (0.80, 0.70, 0.92)  # of a force that is one of several, as of a torque below
 TORQUE_COLOUR: Light = (0.85, 0.30, 0.58)
+UNDECIDED_TORQUE_COLOUR: Light = (0.94, 0.70, 0.83)
 """Of arrows."""
 
 RUN_COLOURS: tuple[Light, ...] = (

@@ -6,12 +6,14 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 
+from ..interrupts import interrupts_wait
 from ..progress import ProgressBar
 from .files import whole_file
 from .pictures import stream_runs
@@ -64,8 +66,11 @@ def write_video(
 ) -> None:
     """Write the frames at `times` [s] as an MP4 or GIF file, which appears whole or not at all."""
     writer = _chosen_writer(path.suffix.lower(), size, fps)
-    with whole_file(path) as unfinished:
-        writer.write(_frames(runs, times, size, fps, density, progress), unfinished)
+    with (
+        whole_file(path) as unfinished,
+        closing(_frames(runs, times, size, fps, density, progress)) as frames,
+    ):
+        writer.write(frames, unfinished)
 
 
 def write_sequence(
@@ -79,8 +84,9 @@ def write_sequence(
     progress: bool = False,
 ) -> None:
     """Write the frames at `times` [s] as PNG files; the pattern's %d or %04d stands for their numbers."""
-    for number, pixels in enumerate(_frames(runs, times, size, fps, density, progress)):
-        write_png(numbered(pattern, number), pixels)
+    with closing(_frames(runs, times, size, fps, density, progress)) as frames:
+        for number, pixels in enumerate(frames):
+            write_png(numbered(pattern, number), pixels)
 
 
 def numbered(pattern: Path, number: int) -> Path:
@@ -90,10 +96,12 @@ def numbered(pattern: Path, number: int) -> Path:
 
 def _frames(
     runs: Sequence[Run], times: np.ndarray, size: tuple[int, int], fps: int, density: bool, progress: bool
-) -> Iterator[np.ndarray]:
+) -> Generator[np.ndarray]:
     linger = ARROW_SECONDS * fps * float(times[1] - times[0]) if len(times) > 1 else 0.0
-    pictures = stream_runs(runs, times.tolist(), size, linger=linger, density=density)
-    with ProgressBar(0, len(times), "drawing") as bar:
+    with (
+        closing(stream_runs(runs, times.tolist(), size, linger=linger, density=density)) as pictures,
+        ProgressBar(0, len(times), "drawing") as bar,
+    ):
         for number, pixels in enumerate(pictures, start=1):
             if progress:
                 bar.show(number, f"frame {number} of {len(times)}")
@@ -160,13 +168,15 @@ class _Ffmpeg:
         self._command = [program, "-hide_banner", "-loglevel", "error", "-y", *source, *coding]
 
     def write(self, frames: Iterable[np.ndarray], path: Path) -> None:
-        with tempfile.TemporaryFile() as words:
-            process = subprocess.Popen(
-                [*self._command, f"file:{path}"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=words,
-            )
+        with tempfile.TemporaryFile() as words, ExitStack() as left:
+            with interrupts_wait():
+                process = subprocess.Popen(
+                    [*self._command, f"file:{path}"],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.DEVNULL,
+                    stderr=words,
+                )
+                left.callback(_stop, process)
             assert process.stdin is not None
             try:
                 for pixels in frames:
@@ -174,14 +184,20 @@ class _Ffmpeg:
                 process.stdin.close()
             except BrokenPipeError:
                 pass  # it has stopped, and says why
-            except BaseException:
-                process.kill()
-                process.wait()
-                raise
             if process.wait() != 0:
                 words.seek(0)
                 said = words.read().decode(errors="replace").strip().splitlines() or ["no reason given"]
                 raise VideoError(f"ffmpeg could not write the video: {said[-1]}")
+
+
+@interrupts_wait()
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """End a program that still writes: it would make its file again after that was removed."""
+    process.kill()
+    process.wait()
+    assert process.stdin is not None
+    with suppress(BrokenPipeError):  # what it had not read is of no use any more
+        process.stdin.close()
 
 
 class _PyAV:

@@ -53,7 +53,7 @@ def load(path: "str | os.PathLike") -> BranchedRun:
 
 
 def _read(file: h5py.File, stored: StoredFile) -> BranchedRun:
-    scene = read_scene(file, stored.size)
+    scene = read_scene(file, stored)
     model = Model.of_scene(scene)
     nodes: list[BranchNode] = []
     count = whole_of(file, "nodes", 1, stored.size)

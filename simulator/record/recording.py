@@ -31,14 +31,24 @@ from ..state import Model
 from .log import LOG_TABLES, Log
 from .recorded import recorded_log
 from .row_forms import PlainRows, RowForm, row_form
-from .schema import PACKED, RowCheck, dataset_in, group_in, number_of, text_of, whole_of, write_text
-from .stored_table import DAMAGE, StoredFile, StoredTable, damaged
+from .schema import (
+    PACKED,
+    RowCheck,
+    dataset_in,
+    group_in,
+    is_packed,
+    number_of,
+    text_of,
+    whole_of,
+    write_text,
+)
+from .stored_table import DAMAGE, StoredFile, StoredTable, can_be_packed, damaged
 from .superblock import fault
 from .trajectory import RunStatus, Trajectory
 
-VERSION = 9
-_READABLE = 8, VERSION
-"""Versions that are read: in the first all numbers stand as they are."""
+VERSION = 10
+_READABLE = 8, 9, VERSION
+"""Versions that are read: up to 9 what describes the scene is not packed, in 8 all numbers stand as they are."""
 _KINDS = list(EventKind)
 _EVENTS_PER_FLUSH, _PIECES_PER_FLUSH = 64, 4096
 _EVENTS_BETWEEN = 8
@@ -47,6 +57,8 @@ each brings an eighth of all events, up to so many times the least."""
 _CHUNK_BYTES, _SMALL_CHUNK_BYTES = 16_384, 1024
 """Of one table of a file, and of one of many groups: more would make short recordings large, less would pack
 worse."""
+_MESSAGE_CHUNK_BYTES = 128
+"""Of what says how a run ended, a sentence or two."""
 _ROWS_PER_WRITE = 65_536
 """Rows of a whole trajectory that are held together while it is saved."""
 _ROOM_BESIDES = 131_072
@@ -227,7 +239,7 @@ class Recorder:
             )
             write_text(data, "meaning", json.dumps(_meaning(name, form)))
         data = file.create_dataset(
-            "message", (0,), dtype="u1", maxshape=(None,), chunks=(_SMALL_CHUNK_BYTES,)
+            "message", (0,), dtype="u1", maxshape=(None,), chunks=(_MESSAGE_CHUNK_BYTES,)
         )
         write_text(data, "meaning", json.dumps(_MEANING_OF_MESSAGE))
         width = len(_PROGRESS) + len(LOG_TABLES) + 1
@@ -431,7 +443,9 @@ def write_scene(file: h5py.Group, scene: Scene) -> None:
     """Describe a scene in the group "scene"."""
     meta, arrays = scene.describe()
     group = file.create_group("scene")
-    group.create_dataset("description", data=np.frombuffer(json.dumps(meta).encode(), dtype="u1"))
+    text = np.frombuffer(json.dumps(meta).encode(), dtype="u1")
+    packing = PACKED | {"chunks": (min(len(text), _CHUNK_BYTES),)} if can_be_packed(text) else {}
+    group.create_dataset("description", data=text, **packing)
     for name, array in sorted(arrays.items()):
         group.create_dataset(f"arrays/{name}", data=array)
 
@@ -462,7 +476,7 @@ def load(path: "str | os.PathLike") -> Trajectory:
     with opened(source, "carom recording") as file:
         try:
             stored = StoredFile(source)
-            return read_trajectory(file, stored, read_scene(file, stored.size))
+            return read_trajectory(file, stored, read_scene(file, stored))
         except DAMAGE as error:
             raise damaged(source, error) from error
 
@@ -588,16 +602,25 @@ def _texts_of(owner: Any, name: str) -> list[str]:
     return found
 
 
-def read_scene(file: h5py.Group, size: int) -> Scene:
-    """The scene that `write_scene` described, in a file of so many bytes; one of the errors DAMAGE where it is not
-    that."""
+def read_scene(file: h5py.Group, stored: StoredFile) -> Scene:
+    """The scene that `write_scene` described, in a file; one of the errors DAMAGE where it is not that."""
+    size = stored.size
     group = group_in(file, "scene")
     arrays: dict[str, np.ndarray] = {}
     if "arrays" in group:
-        stored = group_in(group, "arrays")
-        for name in stored:
-            data = dataset_in(stored, name, (np.dtype("f8"), np.dtype("i8")), (1, 2), size)
+        tables = group_in(group, "arrays")
+        for name in tables:
+            data = dataset_in(tables, name, (np.dtype("f8"), np.dtype("i8")), (1, 2), size)
             size -= data.size * data.dtype.itemsize
             arrays[name] = data[()]
-    description = dataset_in(group, "description", (np.dtype("u1"),), size=size)
-    return Scene.from_description(json.loads(description[()].tobytes()), arrays)
+    return Scene.from_description(json.loads(_description(group, stored, size)), arrays)
+
+
+def _description(group: h5py.Group, stored: StoredFile, size: int) -> bytes:
+    """The text that describes a scene; where it is not packed it has at most `size` bytes."""
+    byte = np.dtype("u1")
+    data = dataset_in(group, "description", (byte,), packed=True)
+    if is_packed(data):
+        table = StoredTable(stored, data, len(data), byte, RowCheck("description", byte, {}))
+        return table.rows(0, len(data)).tobytes()
+    return bytes(dataset_in(group, "description", (byte,), size=size)[()].tobytes())

@@ -66,6 +66,11 @@ class StoredFile:
             raise damaged(self.path, "it has become shorter")
 
 
+def can_be_packed(rows: NDArray[Any]) -> bool:
+    """Whether rows, packed, will not be refused as more than a file can have; a million equal letters would be."""
+    return 2 * rows.nbytes <= _MOST_PACKED * len(zlib.compress(rows.tobytes(), 1))
+
+
 def damaged(path: Path, reason: object, what: str = "recording") -> FileFormatError:
     """The error that says in one sentence that a recording is damaged, and why; the reason itself if it is one."""
     if isinstance(reason, FileFormatError):

@@ -12,12 +12,17 @@ import threading
 import time
 from functools import cache
 from pathlib import Path
+from unittest import mock
 
+import av
 import numpy as np
 
 import carom
+from carom.viewer import video
 from carom.viewer.png import write_png
 
+SIZE = (160, 100)
+FRAMES = 11  # of a video
 MOMENT = 0.3
 """[s] within which a writer is cut off, which is as long as some thousand events take to record."""
 
@@ -104,6 +109,47 @@ def write_picture(path):
         write_png(path.with_suffix(".png"), pixels)
 
 
+def draw_picture(path):
+    while True:
+        carom.render(made(short_run), path.with_suffix(".png"), size=SIZE)
+
+
+def draw_frames(path):
+    """Numbered pictures, of which those that are there stay."""
+    while True:
+        carom.render(made(short_run), frame_of(path, "%d"), size=SIZE, fps=FRAMES - 1, speed=0.3)
+        for frame in path.parent.glob(frame_of(path, "*").name):
+            frame.unlink()
+
+
+def draw_video(path):
+    while True:
+        carom.render(made(short_run), path.with_suffix(".mp4"), size=SIZE, fps=FRAMES - 1, speed=0.3)
+
+
+def draw_gif(path):
+    while True:
+        carom.render(made(short_run), path.with_suffix(".gif"), size=SIZE, fps=FRAMES - 1, speed=0.3)
+
+
+def draw_video_by_package(path):
+    with without_ffmpeg():
+        draw_video(path)
+
+
+def draw_gif_by_package(path):
+    with without_ffmpeg():
+        draw_gif(path)
+
+
+def without_ffmpeg():
+    return mock.patch.object(video.shutil, "which", return_value=None)
+
+
+def frame_of(path, number):
+    return path.with_name(f"{path.stem}_{number}.png")
+
+
 def one_number(member, rng):
     return {"value": rng.normal(size=3)}
 
@@ -158,13 +204,17 @@ def steps():
     return found
 
 
+VIDEOS = {
+    draw_video: ".mp4", draw_gif: ".gif", draw_video_by_package: ".mp4", draw_gif_by_package: ".gif"
+}  # fmt: skip
+DRAWERS = {draw_picture: ".png", draw_frames: ".png", **VIDEOS}
 NEEDS = {
     save: of_run, save_tree: tree, save_steps: steps, write_page: short_run, write_glb: short_run,
-    ensemble: modules,
+    ensemble: modules, **dict.fromkeys(DRAWERS, short_run),
 }  # fmt: skip
-LONGER = {write_page: 5.0, write_glb: 2.0}
+LONGER = {write_page: 5.0, write_glb: 2.0, **dict.fromkeys(DRAWERS, 4.0)}
 """How many times as long as `MOMENT` one file takes."""
-ENDINGS = {write_page: ".html", write_glb: ".glb", write_picture: ".png"}
+ENDINGS = {write_page: ".html", write_glb: ".glb", write_picture: ".png", **DRAWERS}
 RECORDERS = (run, run_law_in_python, run_with_callback, step_events, run_again_and_again)
 SAVERS = (save, save_tree, save_scene, save_steps, ensemble, *ENDINGS)
 NEEDS |= dict.fromkeys(RECORDERS, kernels)
@@ -174,7 +224,7 @@ WRITERS = {writer.__name__: writer for writer in (*RECORDERS, *SAVERS)}
 def check(path, writer):
     """How much a file holds; None where there is none. It is whole, or ends at a flush and says so."""
     path = path.with_suffix(ENDINGS.get(writer, ".h5"))
-    if not path.exists():
+    if not path.exists() and writer is not draw_frames:
         return None
     if writer in SAVERS and writer is not save:
         return WHOLE[writer](path)
@@ -206,6 +256,18 @@ def whole_glb(path):
     return len(content)
 
 
+def whole_frames(path):
+    return sum(whole_picture(frame) > 0 for frame in path.parent.glob(frame_of(path, "*").name)) or None
+
+
+def whole_video(path):
+    """All of its frames can be read."""
+    with av.open(str(path)) as container:
+        frames = sum(1 for _ in container.decode(video=0))
+    assert frames == FRAMES
+    return frames
+
+
 def whole_picture(path):
     content = path.read_bytes()
     assert content[-12:] == b"\x00\x00\x00\x00IEND\xaeB`\x82"
@@ -220,6 +282,9 @@ WHOLE = {
     write_page: whole_page,
     write_glb: whole_glb,
     write_picture: whole_picture,
+    draw_picture: whole_picture,
+    draw_frames: whole_frames,
+    **dict.fromkeys(VIDEOS, whole_video),
 }
 
 
@@ -253,7 +318,8 @@ def main(how, name, rounds, seed, folder):
     writer, moments = WRITERS[name], random.Random(int(seed))
     if writer in NEEDS:
         made(NEEDS[writer])
-    interrupted(writer, Path(folder) / "warm.h5", 1.0)  # what it needs is compiled
+    if how == "interrupt" or writer not in DRAWERS:  # a process that is forked from one with OpenGL has none
+        interrupted(writer, Path(folder) / "warm.h5", 1.0)  # what it needs is compiled
     ends, events = [], []
     for number in range(int(rounds)):
         path = Path(folder) / f"{number}.h5"

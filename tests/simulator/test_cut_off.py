@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from shutil import which
 
 import pytest
 
@@ -26,6 +27,10 @@ WRITERS = (
         "write_glb",
         "write_picture",
     ),
+)
+DRAWERS = (
+    *("draw_picture", "draw_frames", "draw_video", "draw_gif"),
+    *("draw_video_by_package", "draw_gif_by_package"),
 )
 
 
@@ -58,6 +63,15 @@ def test_files_of_runs_that_are_cut_off_load(how, writer, tmp_path):
 @pytest.mark.parametrize("how", ["interrupt", "kill"])
 @pytest.mark.parametrize("writer", WRITERS)
 def test_files_of_fifty_runs_that_are_cut_off_load(how, writer, tmp_path):
+    judge(how, writer, 50, 2, tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("how", ["interrupt", "kill"])
+@pytest.mark.parametrize("writer", DRAWERS)
+def test_pictures_and_videos_that_are_cut_off_fifty_times_are_whole(how, writer, needs_gl, tmp_path):
+    if writer in ("draw_video", "draw_gif") and which("ffmpeg") is None:
+        pytest.skip("no ffmpeg")
     judge(how, writer, 50, 2, tmp_path)
 
 

@@ -150,6 +150,7 @@ def test_a_function_of_time_and_state():
         (lambda t, state: np.full((1, 6), np.nan if t > 0.5 else 0.0), "for body 'ball' at t = 0."),
         (lambda t, state: np.zeros((2, 6)), r"expected shape \(1, 6\), got \(2, 6\)"),
         (lambda t, state: 1 / 0, "failed at t = 0 s: ZeroDivisionError"),
+        (lambda t, state: np.zeros((1, 6)) * 1j, "failed at t = 0 s: TypeError: expected real numbers"),
     ],
 )
 def test_bad_force_functions_end_the_run_in_words(function, words):

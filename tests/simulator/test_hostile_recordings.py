@@ -147,6 +147,15 @@ EDITS = {
         replaced("scene/description", shape=(HUGE,), dtype="u1", chunks=(64,), fillvalue=b"["[0]),
         "no more than the file's",
     ),
+    "huge packed scene": (
+        replaced("scene/description", shape=(HUGE,), dtype="u1", chunks=(2**14,), fillvalue=b"["[0], **PACKED),
+        "description cannot have .* rows in a file of",
+    ),
+    "scene without a chunk": (
+        replaced("scene/description", shape=(9,), dtype="u1", chunks=(9,), fillvalue=b"["[0], **PACKED),
+        "description lacks a part",
+    ),
+    "cut scene": (packed_chunk("scene/description", lambda chunk: chunk[:20]), "damaged"),
     "huge array": (replaced(VERTICES, shape=(HUGE, 3), chunks=(8, 3), dtype="f8"), "no more"),
     "huge table": (lambda file: (grown("pieces", HUGE)(file), progress(6, HUGE)(file)), "cannot have"),
     "huge progress": (replaced("progress", shape=(HUGE, 16), dtype="f8", chunks=(8, 16)), "damaged"),
@@ -294,7 +303,7 @@ def test_recordings_of_another_version_and_other_files_say_so(path):
     with h5py.File(path, "r+") as file:
         file.attrs["version"] = 5
         file.attrs["format"] = "carom recording"  # as version 5 wrote it
-    with pytest.raises(carom.FileFormatError, match="expected format version 8 or 9, got 5"):
+    with pytest.raises(carom.FileFormatError, match="expected format version 8 or 9 or 10, got 5"):
         carom.Trajectory.load(path)
     with h5py.File(path, "r+") as file:
         file.attrs["version"] = 8

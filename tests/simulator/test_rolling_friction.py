@@ -175,6 +175,107 @@ def test_ball_rolls_to_a_wall_and_back():
     assert found.sample(30.0).position[2, 0] == pytest.approx(end, abs=1e-11)
 
 
+def rolling(shape=None, **state) -> carom.Body:
+    """A ball, or another shape, that rolls along x at 1 m/s."""
+    return body(
+        shape or carom.Sphere(RADIUS), velocity=(1, 0, 0), angular_velocity=(0, 1 / RADIUS, 0), **state
+    )
+
+
+def test_rolling_ball_hits_one_at_rest():
+    """Without loss or friction they exchange velocities, not spins: both slide, roll and come to rest."""
+    gap, inertia = 0.3, 0.4 * RADIUS**2
+    before = np.sqrt(1.0 - 2.0 * ROLLS_OUT * gap)
+    helped, resisted = ((FRICTION * RADIUS + sign * ROLLING) * GRAVITY * RADIUS / inertia for sign in (1, -1))
+    slowed = FRICTION * GRAVITY
+    times = before / (slowed + helped), before / (slowed + resisted)
+    rolls = slowed * times[0], before - slowed * times[1]
+    ways = 0.5 * rolls[0] * times[0], 0.5 * (before + rolls[1]) * times[1]
+    scene = carom.Scene()
+    scene.add(floor(rolling_friction=ROLLING))
+    first = scene.add(rolling(position=(0, 0, RADIUS)))
+    second = scene.add(body(carom.Sphere(RADIUS), position=(gap + 2 * RADIUS, 0, RADIUS)))
+    scene.set_pair_material(first, second, carom.Material(friction=0.0, restitution=1.0))
+    found = carom.Simulator(scene, LAW).run(30.0)
+    ends = [gap, gap + 2 * RADIUS] + np.array(ways) + 0.5 * np.square(rolls) / ROLLS_OUT
+    np.testing.assert_allclose(found.sample(30.0).position[1:, 0], ends, rtol=0, atol=1e-11)
+    assert balance(found) < 1e-11
+
+
+def test_ball_that_is_pressed_down_more_and_more():
+    """Rolling friction grows with the normal force; the speed falls by a parabola."""
+    growth = 6.0  # N/s
+    share = ROLLING / RADIUS / (1.4 * 1.5)
+    weight = 1.5 * GRAVITY
+    halts = (np.sqrt(weight**2 + 2.0 * growth / share) - weight) / growth
+    scene = carom.Scene()
+    scene.add(floor(rolling_friction=ROLLING))
+    scene.add(rolling(position=(0, 0, RADIUS)))
+    scene.add_force(lambda t, state: np.array([np.zeros(6), [0, 0, -growth * t, 0, 0, 0]]))
+    found = carom.Simulator(scene, LAW).run(halts + 0.5)
+    assert kinds(found) == [EventKind.HALT]
+    assert found.events[0].time == pytest.approx(halts, rel=1e-11)
+    way = halts - share * (0.5 * weight * halts**2 + growth * halts**3 / 6.0)
+    assert found.sample(halts + 0.5).position[1, 0] == pytest.approx(way, abs=1e-11)
+    assert balance(found) < 1e-10
+
+
+def test_ball_rolls_down_a_slope_while_its_spin_ends():
+    """About the normal of the slope; neither changes the other."""
+    slope, spin = 0.3, 30.0
+    normal, downhill = (
+        np.array([np.sin(slope), 0, np.cos(slope)]),
+        np.array([np.cos(slope), 0, -np.sin(slope)]),
+    )
+    pressed = GRAVITY * np.cos(slope)
+    halts = 0.4 * RADIUS**2 * spin / (SPINNING * pressed)
+    pull = (GRAVITY * np.sin(slope) - ROLLING * pressed / RADIUS) / 1.4
+    ball = body(carom.Sphere(RADIUS), position=RADIUS * normal, angular_velocity=tuple(spin * normal))
+    found = run(
+        floor(normal, rolling_friction=ROLLING, spinning_friction=SPINNING), ball, duration=halts + 0.1
+    )
+    assert kinds(found) == [EventKind.HALT]
+    assert found.events[0].time == pytest.approx(halts, rel=1e-11)
+    end = found.sample(0.5 * halts)
+    way = 0.5 * pull * (0.5 * halts) ** 2
+    np.testing.assert_allclose(end.position[1], (RADIUS * normal + way * downhill), rtol=0, atol=1e-11)
+    assert end.angular_velocity[1] @ normal == pytest.approx(0.5 * spin, rel=1e-10)
+    assert balance(found) < 1e-11
+
+
+def test_cart_on_four_wheels_rolls_to_rest():
+    """Its weight is on the wheels, whose spin has its share of what is slowed."""
+    heavy, inertia = 5.0, 0.5 * 1.5 * RADIUS**2
+    scene = carom.Scene()
+    scene.add(floor(rolling_friction=ROLLING))
+    deck = scene.add(
+        carom.Body(carom.Box((0.5, 0.3, 0.05)), mass=heavy, position=(0, 0, 0.12), velocity=(1, 0, 0))
+    )
+    for x, y in ((0.2, 0.2), (0.2, -0.2), (-0.2, 0.2), (-0.2, -0.2)):
+        wheel = scene.add(rolling(position=(x, y, RADIUS), inertia=inertia * np.eye(3)))
+        scene.add_joint(carom.RevoluteJoint(wheel, deck, anchor=(x, y, RADIUS), axis=(0, 1, 0)))
+    falls = ROLLING * (heavy + 6.0) * GRAVITY / RADIUS / (heavy + 6.0 + 4.0 * inertia / RADIUS**2)
+    found = carom.Simulator(scene, LAW).run(1.0 / falls + 0.5)
+    assert found.status is carom.RunStatus.AT_REST
+    assert found.sample(0.5 / falls).velocity[1, 0] == pytest.approx(0.5, rel=1e-10)
+    assert found.sample(1.0 / falls + 0.3).position[1, 0] == pytest.approx(0.5 / falls, abs=1e-10)
+    assert balance(found) < 1e-11
+
+
+@pytest.mark.parametrize("of_critical", [0.99, 1.01])
+def test_loaded_ball_rests_where_its_weight_is_no_further_off_than_rolling_friction(of_critical):
+    off = 0.01
+    angle = np.arcsin(of_critical * ROLLING / off)
+    away = off * np.array([np.sin(angle), 0.0, -np.cos(angle)])
+    ball = body(
+        carom.Sphere(RADIUS), inertia=1e-3 * np.eye(3), center_of_mass=away,
+        position=np.array([0, 0, RADIUS]) + away,
+    )  # fmt: skip
+    found = run(floor(rolling_friction=ROLLING), ball, duration=1.0)
+    moved = np.linalg.norm(found.sample(1.0).position[1] - ball.position)
+    assert (moved == 0.0) == (of_critical < 1.0)
+
+
 @pytest.mark.parametrize(
     ("shape", "height"), [(carom.Cylinder(0.1, 0.02), 0.01), (carom.Box((0.2, 0.2, 0.1)), 0.05)]
 )

@@ -226,6 +226,23 @@ def test_a_tilted_box_falls_on_its_face_and_comes_to_rest(floor):
     )  # touching is 1e-9 of the size
 
 
+@pytest.mark.parametrize("of_critical", [0.999, 1.001])
+def test_a_rounded_box_tips_on_a_slope_over_the_edge_of_its_flat_part(of_critical):
+    half, height, radius = 0.1, 0.15, 0.03
+    slope = np.arctan(of_critical * (half - radius) / height)
+    normal = np.array([np.sin(slope), 0.0, np.cos(slope)])
+    rough = Material(friction=2.0)
+    scene = carom.Scene()
+    scene.add(Body(HalfSpace(normal), fixed=True, material=rough))
+    turn = Rotation.from_rotvec([0.0, slope, 0.0])
+    box = Box((2 * half, 0.2, 2 * height), radius=radius)
+    scene.add(
+        Body(box, density=700.0, position=height * normal, orientation=quaternion(turn), material=rough)
+    )
+    spin = np.abs(carom.Simulator(scene, carom.StrongeCoulomb()).run(1.0).sample(1.0).angular_velocity[1])
+    assert spin.max() < 1e-12 if of_critical < 1.0 else spin[1] > 1e-3
+
+
 TABLES = {
     "round edge": Box((2.0, 2.0, 1.0), radius=0.2),
     "sharp edge": Box((2.0, 2.0, 1.0)),

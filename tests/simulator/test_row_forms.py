@@ -109,6 +109,36 @@ def test_recordings_of_version_8_are_read(run, tmp_path, monkeypatch):
     assert bits(again) == bits(run)
 
 
+def test_recordings_of_version_9_are_read(run, tmp_path, monkeypatch):
+    """They have the description of their scene as it is."""
+    monkeypatch.setattr(recording, "VERSION", 9)
+    monkeypatch.setattr(recording, "can_be_packed", lambda rows: False)
+    path = run.save(tmp_path / "old.h5")
+    with h5py.File(path) as file:
+        assert file.attrs["version"] == 9
+        assert file["scene/description"].chunks is None
+    monkeypatch.undo()
+    loaded = carom.Trajectory.load(path)
+    assert bits(loaded) == bits(run)
+    again = carom.Trajectory.load(loaded.save(tmp_path / "new.h5"))
+    assert bits(again) == bits(run)
+    assert again.scene.describe()[0] == run.scene.describe()[0]
+
+
+def test_scenes_are_packed_but_for_what_would_be_refused(tmp_path):
+    """A name of a million equal letters is packed to less than a file may hold so much for."""
+    for names, packed in (([f"stone {k}" for k in range(40)], True), (["a" * 10**6], False)):
+        scene = carom.Scene()
+        for k, name in enumerate(names):
+            scene.add(carom.Body(carom.Sphere(0.1), mass=1.0, position=(k, 0, 0), name=name))
+        path = carom.Simulator(scene, carom.SequentialReflection()).run(0.1).save(tmp_path / "run.h5")
+        with h5py.File(path) as file:
+            data = file["scene/description"]
+            assert (data.chunks is not None) == packed
+            assert not packed or data.id.get_storage_size() < 0.2 * len(data)
+        assert [body.name for body in carom.Trajectory.load(path).scene.bodies] == names
+
+
 def test_every_column_in_a_file_says_what_it_is(run, tmp_path):
     with h5py.File(run.save(tmp_path / "run.h5")) as file:
         for name, dtype in LOG_TABLES.items():

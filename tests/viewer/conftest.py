@@ -2,7 +2,6 @@ import importlib.util
 import os
 import subprocess
 import sys
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -18,25 +17,6 @@ def run_python(code, **environment):
     return subprocess.run(
         [sys.executable, "-c", code], env=variables, capture_output=True, text=True, timeout=120
     )
-
-
-@cache
-def missing_gl():
-    """Why nothing can be drawn here, or None; asked in a process of its own, which a failure would spoil."""
-    code = "from carom.viewer.offscreen import offscreen_window; offscreen_window()"
-    result = run_python(code)
-    return None if result.returncode == 0 else result.stderr.strip().splitlines()[-1]
-
-
-def pytest_collection_modifyitems(items):
-    for item in items:
-        if HERE in item.path.parents and "needs_gl" in item.fixturenames and missing_gl():
-            item.add_marker(pytest.mark.skip(reason=f"no OpenGL: {missing_gl()}"))
-
-
-@pytest.fixture
-def needs_gl():
-    """Skip the test where there is no OpenGL, see pytest_collection_modifyitems."""
 
 
 def _loaded(name):

@@ -3,13 +3,16 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+from time import sleep
 
 import numpy as np
 import pytest
 from PIL import Image
 
+from carom import Body, Scene, SequentialReflection, Simulator, Sphere
 from carom.viewer import VideoError, render, video
 from carom.viewer.moments import label_moment
 from carom.viewer.pictures import stream_pictures
@@ -156,6 +159,66 @@ def test_an_interrupted_video_leaves_nothing(run, needs_gl, tmp_path, monkeypatc
     with pytest.raises(KeyboardInterrupt):
         render(run, tmp_path / "ball.mp4", size=SIZE)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("before", ["", "cat > /dev/null; "], ids=["begins", "ends"])
+def test_ctrl_c_where_a_program_begins_or_ends_leaves_nothing(run, needs_gl, tmp_path, monkeypatch, before):
+    """It made its file after that had been removed."""
+    program, folder = tmp_path / "ffmpeg", tmp_path / "out"
+    folder.mkdir()
+    late = 'kill -INT $PPID; sleep 0.3; for last; do :; done; echo late > "${last#file:}"'
+    program.write_text(f"#!/bin/sh\n{before}{late}\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(video.shutil, "which", lambda _: str(program))
+    with pytest.raises(KeyboardInterrupt):
+        render(run, folder / "ball.mp4", size=SIZE, end=0.1)
+    sleep(0.5)
+    assert list(folder.iterdir()) == []
+
+
+def test_ctrl_c_while_what_drew_a_picture_is_let_go_is_not_lost(run, needs_gl, tmp_path, monkeypatch):
+    from carom.viewer.renderer import Renderer
+
+    closed = Renderer.close
+
+    def interrupted(renderer):
+        os.kill(os.getpid(), signal.SIGINT)
+        closed(renderer)
+
+    monkeypatch.setattr(Renderer, "close", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        render(run, tmp_path / "ball.png", size=SIZE)
+
+
+@needs_ffmpeg
+def test_ctrl_c_at_a_command_that_writes_a_video_leaves_nothing(needs_gl, tmp_path):
+    """A terminal sends it to ffmpeg as well."""
+    scene = Scene()
+    scene.add(Body(Sphere(0.1), mass=1.0))
+    recording = Simulator(scene, SequentialReflection()).run(1.0).save(tmp_path / "run.h5")
+    folder = tmp_path / "out"
+    folder.mkdir()
+    options = ["--out", str(folder / "run.mp4"), "--size", "160x100", "--speed", "0.001"]
+    program = (
+        "import signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # which shells take from background jobs
+        "from carom.command_line import main\n"
+        f"sys.exit(main(['render', {str(recording)!r}, *{options!r}]))"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    while not list(folder.iterdir()):
+        assert process.poll() is None, process.communicate()
+        sleep(0.01)
+    os.killpg(process.pid, signal.SIGINT)
+    _, error = process.communicate(timeout=60)
+    assert (process.returncode, error) == (130, "carom: interrupted\n")
+    assert list(folder.iterdir()) == []
 
 
 # -- sequences -----------------------------------------------------------------------------------------------

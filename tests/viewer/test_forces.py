@@ -12,7 +12,7 @@ from carom.viewer.html_player import player_html
 from carom.viewer.picture import force_marks
 from carom.viewer.replay import Replay
 from carom.viewer.run import Run
-from carom.viewer.theme import FORCE_COLOUR, UNDECIDED_COLOUR
+from carom.viewer.theme import FORCE_COLOUR, TORQUE_COLOUR, UNDECIDED_COLOUR, UNDECIDED_TORQUE_COLOUR
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +108,23 @@ def test_forces_of_which_there_are_several_answers_are_pale():
     arrows = force_marks(Run(run, "").stage, found, 20.0)[0].instances
     expected = np.where(found.unique[:, None], FORCE_COLOUR, UNDECIDED_COLOUR)
     np.testing.assert_allclose(arrows[:, 12:15], expected, atol=1e-6)
+
+
+def test_torques_of_which_there_are_several_answers_are_pale():
+    """Of a bar that one hinge holds beside its middle, and of one that two hold."""
+    scene = carom.Scene()
+    for y, hinges in ((0.0, 1), (1.0, 2)):
+        bar = scene.add(carom.Body(carom.Box((0.1, 0.4, 0.1)), mass=1.0, position=(0.3, y, 0)))
+        for k in range(hinges):
+            anchor = (0, y + 0.1 + 0.1 * k, 0)
+            scene.add_joint(carom.RevoluteJoint(bar, anchor=anchor, axis=(0, 1, 0), name=f"{y:g} {k}"))
+    run = carom.Simulator(scene, carom.StrongeCoulomb()).run(0.1)
+    found = forces_at(run, 0.05)
+    assert found.unique.tolist() == [True, False, False]
+    _, arrows, rings = (solid.instances for solid in force_marks(Run(run, "").stage, found, 20.0))
+    expected = [TORQUE_COLOUR, UNDECIDED_TORQUE_COLOUR, UNDECIDED_TORQUE_COLOUR]
+    np.testing.assert_allclose(arrows[:, 12:15], expected, atol=1e-6)
+    np.testing.assert_allclose(rings[:, 12:15], expected, atol=1e-6)
 
 
 def test_forces_that_a_recording_does_not_tell_are_refused_in_words(tmp_path):

@@ -364,7 +364,7 @@ def test_plots_show_the_ledger_and_a_click_goes_to_its_time(browser, tmp_path):
 
 
 def test_forces_are_drawn_as_in_the_window(browser, tmp_path):
-    """Arrows and rings of a ball that rolls and one on a hinge, from the same numbers."""
+    """Arrows and rings of a ball that rolls, one on a hinge and one on two, from the same numbers."""
     scene = Scene()
     felt = Material(friction=0.3, rolling_friction=0.004)
     scene.add(Body(HalfSpace((0, 0, 1)), fixed=True, material=felt))
@@ -372,6 +372,9 @@ def test_forces_are_drawn_as_in_the_window(browser, tmp_path):
     scene.add(Body(Sphere(0.08), mass=1.0, position=(0, 0.5, 0.08), material=felt, **turning))
     bob = scene.add(Body(Sphere(0.1), mass=2.0, position=(0.4, 0, 1)))
     scene.add_joint(RevoluteJoint(bob, anchor=(0, 0, 1), axis=(0, 1, 0)))
+    twice = scene.add(Body(Sphere(0.1), mass=2.0, position=(0.4, 1, 1)))
+    for y in (1.2, 1.3):
+        scene.add_joint(RevoluteJoint(twice, anchor=(0, y, 1), axis=(0, 1, 0), name=f"at {y:g}"))
     run = Simulator(scene, SequentialReflection()).run(0.6)
     browser.errors.clear()
     browser.open(render(run, tmp_path / "run.html").as_uri(), READY)
@@ -383,15 +386,16 @@ def test_forces_are_drawn_as_in_the_window(browser, tmp_path):
     assert ((violet[..., 1] < -30) & (np.abs(violet).max(axis=2) > 60)).sum() > 150
     shown = browser.ask("caromPlayer.marks()")
     stage, forces = Run(run, "").stage, forces_at(run, 0.37)
-    weight = 3.0 * np.linalg.norm(scene.gravity)
+    weight = 5.0 * np.linalg.norm(scene.gravity)
+    assert sorted(forces.unique.tolist()) == [False, False, True, True]
     arrows, torques, rings = (solid.instances for solid in force_marks(stage, forces, weight))
     for found, expected in (
         (shown["arrows"], np.concatenate([arrows, torques])), (shown["rings"], rings),
     ):  # fmt: skip
         found = np.array(found).reshape(-1, 16)
         for row in expected:  # its ends and its colour; turned about its own axis in any way
-            own = np.argmin(np.abs(found[:, [2, 6, 10]] - row[[2, 6, 10]]).sum(axis=1))
             part = [2, 3, 6, 7, 10, 11, 12, 13, 14]
+            own = np.argmin(np.abs(found[:, part] - row[part]).sum(axis=1))
             np.testing.assert_allclose(found[own][part], row[part], atol=0.02 * stage.arrow_length)
             widths = [np.linalg.norm(one[[0, 4, 8]]) for one in (found[own], row)]
             assert widths[0] == pytest.approx(widths[1], rel=0.02)
