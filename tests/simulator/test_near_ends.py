@@ -180,7 +180,7 @@ def test_a_stack_with_cylinders_comes_to_rest(law, restitution):
     ("law", "restitution"), [(carom.MaximumDissipation(), 0.0), (carom.StrongeCoulomb(), 0.3)]
 )
 def test_no_piece_of_a_stack_gains_energy(law, restitution, seed):
-    """Saved: impacts ended implicit steps, and pieces in which bounces end, within which energy was higher, by up to
-    7e-3, and kept that; where a rim, all but flat, came down, such pieces gained it as a whole."""
+    """Saved: impacts ended implicit steps, and pieces in which bounces end, within which energy was higher, by up
+    to 7e-3, and kept that; where a rim, all but flat, came down, such pieces gained it as a whole."""
     trajectory = carom.Simulator(small_stack(restitution, seed), law, event_limit=20_000).run(1.0)
     assert gained_by_pieces(trajectory).max() <= 1e-5
