@@ -5,6 +5,7 @@ import numpy as np
 
 from ...compiled import call, kernel
 from ..kernels import vector13, wholes
+from ..movers.ends_kernels import LEAVES
 from ..movers.joint_parts_kernels import TOUCH
 from ..movers.system_kernels import note_places, place, read_state, show_members, states_now
 from ..tolerances import SAME_NORMAL, SAME_PLACE
@@ -175,6 +176,7 @@ def gather(world):
         m = motions(world)[body]
         m.expanded = w.event
         if m.island >= 0:
+            look_where_left(world, m.island)
             fellow = islands(world)[m.island].body
             while fellow >= 0:
                 join(world, fellow)
@@ -191,6 +193,15 @@ def gather(world):
                 join(world, other)
     sort_members(world)
     put_contacts(world)
+
+
+@kernel()
+def look_where_left(world, island):
+    """Let the pair whose contact leaves its feature now be looked at anew, where something else happens at the very
+    instant at which the island's piece ends for that."""
+    e = islands(world)[island]
+    if e.ends == LEAVES and e.end <= header(world).time:
+        pairs(world)[contacts(world)[e.cause].pair].stale = 1
 
 
 @kernel()
