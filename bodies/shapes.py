@@ -81,7 +81,11 @@ class Shape:
     def mass_properties(self, density: float) -> MassProperties:
         """Mass, inertia and centre of mass of the uniform solid of ``density`` [kg/m³]."""
         mass = checks.number("density", density, above=0.0) * self.volume
-        return MassProperties(mass, mass * self.unit_mass_inertia(), self.center_of_mass)
+        with np.errstate(
+            over="ignore", invalid="ignore"
+        ):  # mass properties that are not finite are refused in words
+            inertia = mass * self.unit_mass_inertia()
+        return MassProperties(mass, inertia, self.center_of_mass)
 
     def surface(self) -> tuple[np.ndarray, np.ndarray]:
         """Vertices (V, 3) and outward triangles (F, 3) in the body frame; curved shapes are tessellated."""

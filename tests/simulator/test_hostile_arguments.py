@@ -89,6 +89,25 @@ def test_bodies_of_no_mass_to_speak_of():
         floor_and_ball().resolve_overlaps(1e308)
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_numbers_near_the_end_of_their_range_are_answered_without_a_word_from_numpy():
+    scene = floor_and_ball()
+    [moved] = scene.resolve_overlaps(1e200)
+    assert moved.displacement[2] == pytest.approx(1e200)
+    with pytest.raises(ValueError, match="clearance: expected one that leaves finite places"):
+        floor_and_ball().resolve_overlaps(1e308)
+    for far in (1e200, 1e308):
+        with pytest.raises(ValueError, match="base_anchor: expected a place whose distance from anchor"):
+            carom.DistanceJoint(1, anchor=(far, 0, 0), base_anchor=(-far, 0, 0), limits=(0, 1))
+    with pytest.raises(ValueError, match="inertia: expected finite numbers"):
+        carom.Box((1e100, 1.0, 1.0)).mass_properties(1e200)
+    ball = carom.Body(carom.Sphere(0.1), mass=2.0, velocity=(0, 0, -1))
+    plain = carom.contact_problem(ball, None, (0, 0, 0), (0, 0, 1))
+    for length in (1e200, 1e-200):
+        other = carom.contact_problem(ball, None, (0, 0, 0), (0, 0, length))
+        assert np.array_equal(other.W, plain.W)
+
+
 def test_an_impulse_beyond_the_range_of_numbers_is_none():
     """It came as infinity, and with it velocities that were not numbers."""
     W = np.zeros((6, 6))
