@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .anitescu_potra import edge_directions
 from .impact_problem import ImpactProblem, _real_array
-from .law import checked_count, quietly
+from .law import checked_count, checked_number, quietly
 from .tolerances import TERMINATION_POINTED, TERMINATION_RANK
 
 Array = NDArray[np.float64]
@@ -118,12 +118,18 @@ def dense_sampling_count(dimension: int, lipschitz: float, epsilon: float, confi
     checked_count("dimension", dimension, 1)
     for name, value in (("lipschitz", lipschitz), ("epsilon", epsilon)):
         if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-            raise TypeError(f"{name} must be a number of m/s, got {value!r}")
+            raise TypeError(f"{name} must be a number of m/s, got {reprlib.repr(value)}")
         if not 0.0 < value < np.inf:
             raise ValueError(f"{name} must be above 0 and finite, got {value}")
+    confidence = checked_number("confidence", confidence)
     if not 0.0 < confidence < 1.0:
         raise ValueError(f"confidence must lie between 0 and 1, got {confidence}")
-    along = max(math.ceil(lipschitz * math.sqrt(dimension) / epsilon), 1)
+    across = float(lipschitz) * math.sqrt(dimension) / float(epsilon)
+    if math.isinf(across):
+        raise ValueError(
+            f"epsilon must be a share of lipschitz that is a number, got {epsilon} of {lipschitz}"
+        )
+    along = max(math.ceil(across), 1)
     cells = along**dimension
     logarithm = dimension * math.log(along) - math.log1p(-confidence)
     return math.ceil(cells * Fraction(math.nextafter(logarithm, math.inf)))

@@ -65,8 +65,8 @@ def law_by_name(name: str, **parameters: Any) -> ImpactLaw:
 
     Raises ValueError listing the names when there is no such law, TypeError for a parameter it does not have.
     """
-    if name not in _LAWS:
-        raise ValueError(f"law must be one of {', '.join(law_names())}, got {name!r}")
+    if not isinstance(name, str) or name not in _LAWS:
+        raise ValueError(f"law must be one of {', '.join(law_names())}, got {reprlib.repr(name)}")
     module, law = _LAWS[name]
     return getattr(import_module(f".{module}", __package__), law)(**parameters)
 
