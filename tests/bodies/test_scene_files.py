@@ -6,6 +6,7 @@ import importlib
 import json
 import math
 import os
+import time
 from dataclasses import fields
 
 import numpy as np
@@ -544,6 +545,15 @@ def test_files_that_are_no_scene(content, words, tmp_path):
     path = tmp_path / "scene.json"
     path.write_bytes(content)
     refused(path, words)
+
+
+def test_a_name_twice_among_many_is_found_at_once(tmp_path):
+    """Saved: names were compared with each other, so that 1.5 MB of them took minutes."""
+    names = [f'"k{k}": 1' for k in range(50_000)]
+    (tmp_path / "scene.json").write_text("{" + ", ".join([*names, names[-1]]) + "}", encoding="utf-8")
+    begin = time.perf_counter()
+    refused(tmp_path / "scene.json", "expected every name once, got 'k49999' twice")
+    assert time.perf_counter() - begin < 4.0
 
 
 def test_files_that_are_no_files_or_too_large(tmp_path):
