@@ -17,6 +17,7 @@ from scipy.optimize import lsq_linear
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from ..bodies import checks
 from ..bodies.joints import PlacedJoint
 from .collision.pairs import contact_patch, contact_rows, pair_size, reach_of_pairs
 from .engine.tables_kernels import IMPLICIT, STILL
@@ -124,6 +125,7 @@ def joint_forces(run: "Trajectory", time: float, side: str = "right") -> JointFo
 
 def contact_impulse(run: "Trajectory", start: float, end: float) -> Array:
     """Impulse of lasting contact on every body: see `Trajectory.contact_impulse`."""
+    start, end = checks.number("start", start), checks.number("end", end)
     if not run.start_time <= start <= end <= run.known_until:
         raise ValueError(
             f"start, end: expected rising times within [{run.start_time:g}, {run.known_until:g}] s, "
@@ -177,8 +179,8 @@ class _Balance:
                 f"forces: the functions {', '.join(run.force_functions)} acted in this run, and a recording does "
                 "not keep them"
             )
-        self.time, self.model = float(time), run.model
-        self.state = run.sample(time, side)
+        self.time, self.model = checks.number("t", time), run.model
+        self.state = run.sample(self.time, side)
         self.packed = self.state.packed()
         self.moving = np.flatnonzero(self.model.movable)
         self.column = np.full(self.model.count, -1, dtype=np.int64)

@@ -512,6 +512,21 @@ def test_places_that_cannot_be_written(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_only_regular_files_are_replaced(tmp_path):
+    """Saved: a file took the place of a device such as /dev/null, where one may do so; and a link by the name of
+    what is written until then was followed."""
+    scene, pipe, victim = arm_and_base(), tmp_path / "pipe.json", tmp_path / "victim"
+    os.mkfifo(pipe)
+    with pytest.raises(OSError, match="expected the name of a file, got a folder, device or pipe"):
+        scene.save(pipe)
+    assert pipe.is_fifo()
+    victim.write_text("precious", encoding="utf-8")
+    (tmp_path / "scene.json.partial").symlink_to(victim)
+    scene.save(tmp_path / "scene.json")
+    assert victim.read_text(encoding="utf-8") == "precious"
+    assert Scene.load(tmp_path / "scene.json").bodies[0].name == scene.bodies[0].name
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [

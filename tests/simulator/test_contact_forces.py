@@ -262,6 +262,11 @@ def test_times_outside_the_run_are_refused():
     run = stack()
     with pytest.raises(ValueError, match="expected times within"):
         run.contact_forces(2.0 + run.known_until)
+    for wrong in ("0.1", [0.1], 1j):
+        with pytest.raises(TypeError, match="start: expected a number"):
+            run.contact_impulse(wrong, 0.2)
+        with pytest.raises(TypeError, match="t: expected a number"):
+            run.contact_forces(wrong)
     with pytest.raises(ValueError, match="expected rising times within"):
         run.contact_impulse(0.2, 0.1)
 
