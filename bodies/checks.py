@@ -12,8 +12,15 @@ SELDOM = "seldom"
 """In the metadata of a field of a dataclass: it is written where it has not its default."""
 
 
-def number(field: str, value: Any, *, minimum: float = -math.inf, above: float | None = None) -> float:
-    """A finite real number of at least ``minimum`` (or strictly above ``above``) as float."""
+def number(
+    field: str,
+    value: Any,
+    *,
+    minimum: float = -math.inf,
+    above: float | None = None,
+    maximum: float = math.inf,
+) -> float:
+    """A finite real number from ``minimum`` (or strictly above ``above``) to ``maximum`` as float."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real | np.floating | np.integer):
         raise TypeError(f"{field}: expected a number, got {shown(value)}{_number_in(value)}")
     try:
@@ -26,6 +33,8 @@ def number(field: str, value: Any, *, minimum: float = -math.inf, above: float |
         raise ValueError(f"{field}: expected a number greater than {above:g}, got {result:g}")
     if result < minimum:
         raise ValueError(f"{field}: expected a number of at least {minimum:g}, got {result:g}")
+    if result > maximum:
+        raise ValueError(f"{field}: expected a number of at most {maximum:g}, got {result:g}")
     return result
 
 

@@ -1,5 +1,6 @@
 """The door through which files of others come in: what they are and how large is checked before they are read."""
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -52,8 +53,14 @@ def file_beside(folder: Path, name: str) -> Path:
 
 @contextmanager
 def replaced_when_whole(target: Path) -> Iterator[Path]:
-    """A path to write to; what is there when all is done takes the place of the target, else it is removed."""
+    """A path to write to; what is there when all is done takes the place of the target, else it is removed.
+
+    OSError for a target that is there and no regular file: a device would be one no more.
+    """
+    if target.exists() and not target.is_file():
+        raise OSError(errno.EINVAL, "expected the name of a file, got a folder, device or pipe", str(target))
     partial = target.with_name(target.name + ".partial")
+    partial.unlink(missing_ok=True)  # a link that somebody put there would be written through
     try:
         yield partial
         partial.replace(target)

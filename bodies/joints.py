@@ -225,7 +225,14 @@ class DistanceJoint(DrivenJoint):
         super()._check()
         for name in ("anchor", "base_anchor"):
             object.__setattr__(self, name, checks.array(name, getattr(self, name), (3,)))
-        if not np.linalg.norm(self.anchor - self.base_anchor) > 0.0:
+        with np.errstate(over="ignore"):
+            length = float(np.linalg.norm(self.anchor - self.base_anchor))
+        if not math.isfinite(length):
+            raise ValueError(
+                f"base_anchor: expected a place whose distance from anchor is a number, got "
+                f"{self.base_anchor.tolist()} and {self.anchor.tolist()}"
+            )
+        if not length > 0.0:
             raise ValueError("base_anchor: expected another place than anchor, got the same one")
         if self.limits is not None and self.limits[0] < 0.0:
             raise ValueError(f"limits: expected distances of at least 0, got {self.limits}")

@@ -39,11 +39,20 @@ class SpeedRestitution:
     def __post_init__(self) -> None:
         set_field = object.__setattr__
         set_field(self, "restitution", _share("restitution", self.restitution))
-        set_field(self, "speed", checks.number("speed", self.speed, above=0.0))
+        speed = checks.number("speed", self.speed, above=0.0)
+        if not 0.0 < (square := speed * speed) < math.inf or math.isinf(1.0 / square):
+            raise ValueError(
+                f"speed: expected a number whose square can be told from zero and infinity, got {speed:g}"
+            )
+        set_field(self, "speed", speed)
         set_field(self, "exponent", checks.number("exponent", self.exponent, minimum=0.0))
         if self.mass is not None:
-            set_field(self, "mass", checks.number("mass", self.mass, above=0.0))
+            mass = checks.number("mass", self.mass, above=0.0)
+            if math.isinf(1.0 / mass):
+                raise ValueError(f"mass: expected a number that can be told from zero, got {mass:g}")
+            set_field(self, "mass", mass)
 
+    @np.errstate(over="ignore")
     def at(self, speed: Any, mass: Any = 1.0) -> Any:
         """Restitution of an impact with this speed of approach [m/s] and effective mass [kg]; of arrays, that of
         each."""

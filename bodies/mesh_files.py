@@ -1,5 +1,6 @@
 """Geometry from mesh files. Nothing in a file is executed or fetched; materials and textures are never read."""
 
+import codecs
 import hashlib
 import io
 import logging
@@ -21,6 +22,8 @@ FORMATS = ("stl", "obj", "ply", "off", "glb", "gltf")
 _VERTEX, _FACE = re.compile(rb"[^\S\n]*v\s"), re.compile(rb"[^\S\n]*f\s")
 _UNUSUAL_FACE = re.compile(rb"(?m)^[^\S\n]*f[^\S\n][^\n]*[^\S\n][-+0]|^[^\S\n]*f[^\S\n]+[-+0]")
 """Maybe of an OBJ file, with a vertex of number 0, or counted back from the last."""
+_PARTS = re.compile(rb"(?m)^[^\S\n]*(?:g|o|s|usemtl|mtllib)(?:[^\S\n][^\n]*)?$")
+"""Names of parts and materials in an OBJ file. All are joined, and the square of their number would count."""
 
 # Without a handler of its own, the logger of trimesh would print warnings to standard error.
 logging.getLogger("trimesh").addHandler(logging.NullHandler())
@@ -119,8 +122,12 @@ def _refuse_missing(path: Path) -> None:
 def _parse(path: Path, ending: str, content: bytes) -> tuple[np.ndarray, np.ndarray]:
     import trimesh
 
+    if ending in ("obj", "off"):
+        content = content.removeprefix(codecs.BOM_UTF8)
+        if b"\0" in content:  # which the parsers would take for words that they do not know
+            raise FileFormatError(path, f"is not a valid {ending.upper()} file (it holds a zero byte)")
     if ending == "obj":
-        content = _absolute_indices(path, content)
+        content = _PARTS.sub(b"", _absolute_indices(path, content))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

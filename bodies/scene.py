@@ -204,7 +204,7 @@ class Scene:
         taken = {each.name for each in self._spheres} | set(self._index_of_name)
         if name is None:
             name = next(f"spheres-{k}" for k in count() if f"spheres-{k}" not in taken)
-        elif name in taken:
+        elif isinstance(name, str) and name in taken:
             raise ValueError(f"name: expected one that is not in the scene yet, got {name!r} again")
         added = Spheres(
             radius, density=density, position=position, velocity=velocity, angular_velocity=angular_velocity,

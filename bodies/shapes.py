@@ -81,7 +81,11 @@ class Shape:
     def mass_properties(self, density: float) -> MassProperties:
         """Mass, inertia and centre of mass of the uniform solid of ``density`` [kg/m³]."""
         mass = checks.number("density", density, above=0.0) * self.volume
-        return MassProperties(mass, mass * self.unit_mass_inertia(), self.center_of_mass)
+        with np.errstate(
+            over="ignore", invalid="ignore"
+        ):  # mass properties that are not finite are refused in words
+            inertia = mass * self.unit_mass_inertia()
+        return MassProperties(mass, inertia, self.center_of_mass)
 
     def surface(self) -> tuple[np.ndarray, np.ndarray]:
         """Vertices (V, 3) and outward triangles (F, 3) in the body frame; curved shapes are tessellated."""
@@ -105,7 +109,7 @@ class Sphere(Shape):
     radius: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", checks.number("radius", self.radius, above=0.0))
+        object.__setattr__(self, "radius", _length("radius", self.radius, above=0.0))
 
     @property
     def volume(self) -> float:
@@ -147,11 +151,11 @@ class Box(Shape):
     radius: float = 0.0
 
     def __post_init__(self) -> None:
-        values = checks.array("lengths", self.lengths, (3,))
+        values = _in_reach("lengths", checks.array("lengths", self.lengths, (3,)))
         if not (values > 0.0).all():
             raise ValueError(f"lengths: expected three numbers greater than 0, got {values.tolist()}")
         object.__setattr__(self, "lengths", tuple(values.tolist()))
-        radius = checks.number("radius", self.radius, minimum=0.0)
+        radius = _length("radius", self.radius, minimum=0.0)
         if radius > 0.0 and values.min() - 2.0 * radius <= FLAT_THICKNESS * values.max():
             raise ValueError(
                 f"radius: expected less than half the shortest length, {0.5 * values.min():g}, got {radius:g}"
@@ -199,8 +203,8 @@ class Capsule(Shape):
     length: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", checks.number("radius", self.radius, above=0.0))
-        object.__setattr__(self, "length", checks.number("length", self.length, above=0.0))
+        object.__setattr__(self, "radius", _length("radius", self.radius, above=0.0))
+        object.__setattr__(self, "length", _length("length", self.length, above=0.0))
 
     @property
     def volume(self) -> float:
@@ -239,8 +243,8 @@ class Cylinder(Shape):
     length: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", checks.number("radius", self.radius, above=0.0))
-        object.__setattr__(self, "length", checks.number("length", self.length, above=0.0))
+        object.__setattr__(self, "radius", _length("radius", self.radius, above=0.0))
+        object.__setattr__(self, "length", _length("length", self.length, above=0.0))
 
     @property
     def volume(self) -> float:
@@ -276,7 +280,9 @@ class Ellipsoid(Shape):
 
     def __post_init__(self) -> None:
         for name in ("semi_axes", "center"):
-            object.__setattr__(self, name, tuple(checks.array(name, getattr(self, name), (3,)).tolist()))
+            object.__setattr__(
+                self, name, tuple(_in_reach(name, checks.array(name, getattr(self, name), (3,))).tolist())
+            )
         if min(self.semi_axes) <= 0.0:
             raise ValueError(f"semi_axes: expected three numbers greater than 0, got {list(self.semi_axes)}")
 
@@ -406,7 +412,7 @@ class ConvexMesh(_ArrayShape):
             source, points = "vertices", _checked_points(vertices)
         points = _scaled_and_turned(points, scale, orientation)
         corners, polygons = hull.convex_polyhedron(points, source)
-        radius = checks.number("radius", radius, minimum=0.0)
+        radius = _length("radius", radius, minimum=0.0)
         center = _polytope_integrals(corners, polygons, _normals_of(corners, polygons), radius)[1]
         self._set(corners - center, polygons, radius, center)
 
@@ -417,7 +423,7 @@ class ConvexMesh(_ArrayShape):
         polygons = [np.asarray(polygon, dtype=np.int64) for polygon in polygons]
         hull.check_polyhedron(points, polygons)
         shape = cls.__new__(cls)
-        radius = checks.number("radius", radius, minimum=0.0)
+        radius = _length("radius", radius, minimum=0.0)
         shape._set(points, polygons, radius, checks.array("center_of_mass", center_of_mass, (3,)))
         return shape
 
@@ -647,10 +653,11 @@ def _scaled_and_turned(points: np.ndarray, scale: float, orientation: Any) -> np
     """Points (n, 3) times a scale, then turned about the origin; the same bits where neither changes them."""
     factor = checks.number("scale", scale, above=0.0)
     if factor != 1.0:
-        points = factor * points
+        with np.errstate(over="ignore"):
+            points = factor * points
     if orientation is not None:
         points = points @ rotation_matrices(unit_quaternion("orientation", orientation)).T
-    return points
+    return _in_reach("scale", points)
 
 
 _INSTEAD = (
@@ -694,12 +701,19 @@ def _hull_mass_properties(vertices: np.ndarray, name: str) -> MassProperties:
 
 
 def _checked_points(vertices: Any) -> np.ndarray:
-    points = checks.array("vertices", vertices, (None, 3))
-    if (largest := float(np.abs(points).max(initial=0.0))) > LARGEST_COORDINATE:
-        raise ValueError(
-            f"vertices: expected coordinates of at most {LARGEST_COORDINATE:g}, got {largest:.3g}"
-        )
-    return points
+    return _in_reach("vertices", checks.array("vertices", vertices, (None, 3)))
+
+
+def _length(field: str, value: Any, **least: float) -> float:
+    """A length [m] that is no larger than a mesh can be."""
+    return checks.number(field, value, maximum=LARGEST_COORDINATE, **least)
+
+
+def _in_reach(field: str, lengths: np.ndarray) -> np.ndarray:
+    """Lengths or coordinates [m], none of which is larger than a mesh can be."""
+    if (largest := float(np.abs(lengths).max(initial=0.0))) > LARGEST_COORDINATE:
+        raise ValueError(f"{field}: expected numbers of at most {LARGEST_COORDINATE:g}, got {largest:.3g}")
+    return lengths
 
 
 def _checked_mesh(vertices: Any, faces: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from . import lcp_kernels
 from .contact_modes import simultaneous_solutions
 from .impact_problem import ImpactProblem
-from .law import checked_count, power_of_two
+from .law import checked_count, power_of_two, quietly
 from .lcp import _STATUS, LcpStatus
 from .newton_restitution import asked_for, rebound, with_largest_share
 from .outcome import ImpactOutcome, ImpactStatus, OutcomeSet
@@ -53,6 +53,7 @@ class AnitescuPotra:
     def __post_init__(self) -> None:
         checked_count("cone_edges", self.cone_edges, 3)
 
+    @quietly
     def resolve(self, problem: ImpactProblem, rng: np.random.Generator | None = None) -> ImpactOutcome:
         """The outcome Lemke's method finds; ``rng`` is not used. ``info`` holds pivots, restarts, residual,
         the number of contacts solved for, and restitution_share where it is below 1.
@@ -108,6 +109,7 @@ class AnitescuPotra:
             {"pivots": pivots, "restarts": restarts, "residual": residual, "contacts": int(chosen.sum())},
         )
 
+    @quietly
     def outcomes(self, problem: ImpactProblem, *, most_cases: int = 20_000) -> OutcomeSet:
         """All outcomes with distinct post-impact velocity, by branching over what each contact does.
 

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import compliant_kernels
 from .impact_problem import ImpactProblem, _single_contacts
+from .law import quietly
 from .outcome import ImpactOutcome, ImpactStatus
 
 Array = NDArray[np.float64]
@@ -67,6 +68,7 @@ class CompliantContact:
         if not 0.0 < value < np.inf:
             raise ValueError(f"tangential_stiffness must be a finite number greater than 0, got {value}")
 
+    @quietly
     def resolve(self, problem: ImpactProblem, rng: np.random.Generator | None = None) -> ImpactOutcome:
         """The outcome; nothing is drawn from ``rng``."""
         if problem.contact_count > 1:

@@ -1,5 +1,6 @@
 """The small algebraic problem that an impact law answers: W, u, friction and restitution in contact space."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
@@ -113,7 +114,13 @@ class ImpactProblem:
         if e.min() < 0.0 or e.max() > 1.0:
             worst = e.min() if e.min() < 0.0 else e.max()
             raise ValueError(f"restitution must lie within [0, 1] at every contact, got {worst:g}")
-        self._put(inertia, velocity, mu, e, int(dim), asymmetry, jacobian, velocity_before, response)
+        with np.errstate(over="ignore"):
+            self._put(inertia, velocity, mu, e, int(dim), asymmetry, jacobian, velocity_before, response)
+        if not math.isfinite(self.approach_threshold):
+            raise ValueError(
+                "u must be finite when divided by the root of W's normal entry, got up to "
+                f"{np.abs(velocity).max():.3g} m/s beside {self.kinetic_scale_array.min():.3g} kg^-1/2"
+            )
 
     def _put(
         self,
@@ -490,7 +497,8 @@ def _coefficients(name: str, value: ArrayLike, count: int) -> Array:
 
 def _symmetric(matrix: Array, accepted: float, name: str = "W") -> tuple[Array, float]:
     """The symmetric part, and how unsymmetric the matrix was, relative to its largest entry."""
-    difference = float(np.abs(matrix - matrix.T).max(initial=0.0))
+    with np.errstate(over="ignore"):  # what is beyond the range of numbers is not symmetric either
+        difference = float(np.abs(matrix - matrix.T).max(initial=0.0))
     if difference == 0.0:
         return matrix, 0.0
     asymmetry = difference / float(np.abs(matrix).max())
@@ -503,7 +511,7 @@ def _symmetric(matrix: Array, accepted: float, name: str = "W") -> tuple[Array, 
         raise ValueError(
             f"{name} must be symmetric within {accepted:g} of its largest entry, got {asymmetry:.3g}{hint}"
         )
-    return 0.5 * (matrix + matrix.T), asymmetry
+    return 0.5 * matrix + 0.5 * matrix.T, asymmetry
 
 
 def _refuse_indefinite(name: str, matrix: Array) -> None:
@@ -512,7 +520,8 @@ def _refuse_indefinite(name: str, matrix: Array) -> None:
     largest = float(matrix.diagonal().max())
     if largest > 0.0:
         shifted = matrix.copy()
-        shifted.flat[:: matrix.shape[0] + 1] += NEGATIVE_EIGENVALUE * largest
+        with np.errstate(over="ignore"):
+            shifted.flat[:: matrix.shape[0] + 1] += NEGATIVE_EIGENVALUE * largest
         try:
             np.linalg.cholesky(shifted)
         except np.linalg.LinAlgError:

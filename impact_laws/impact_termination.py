@@ -2,6 +2,7 @@
 samples fill their set."""
 
 import math
+import reprlib
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .anitescu_potra import edge_directions
 from .impact_problem import ImpactProblem, _real_array
-from .law import checked_count
+from .law import checked_count, checked_number, quietly
 from .tolerances import TERMINATION_POINTED, TERMINATION_RANK
 
 Array = NDArray[np.float64]
@@ -35,6 +36,7 @@ class NetForceBound:
     certificate: Array | None = None
 
 
+@quietly
 def net_force_bound(problem: ImpactProblem, cone_edges: int = 8) -> NetForceBound:
     """The r of least |r|_M with r·Jᵀ(n_i + μ_i d_ik) >= 1 for the edges k of all contacts i.
 
@@ -51,6 +53,7 @@ def net_force_bound(problem: ImpactProblem, cone_edges: int = 8) -> NetForceBoun
     return _net_force_bound(problem, factor, cone_edges)
 
 
+@quietly
 def termination_bound(problem: ImpactProblem, step: float, n: ArrayLike, cone_edges: int = 8) -> Array:
     """Bound on the probability that an impact by `SetValuedRouth` takes more than ``n`` steps; 1 says nothing.
 
@@ -75,18 +78,19 @@ def termination_bound(problem: ImpactProblem, step: float, n: ArrayLike, cone_ed
     """
     checked_count("cone_edges", cone_edges, 3)
     if isinstance(step, bool) or not isinstance(step, int | float | np.integer | np.floating):
-        raise TypeError(f"step must be a number of N s, got {step!r}")
+        raise TypeError(f"step must be a number of N s, got {reprlib.repr(step)}")
     if not 0.0 < step < np.inf:
         raise ValueError(f"step must be above 0 and finite, got {step}")
     steps = _real_array("n", n)
     if (steps < 0.0).any() or (steps != np.floor(steps)).any():
-        raise ValueError(f"n must hold integers of at least 0, got {n!r}")
+        raise ValueError(f"n must hold integers of at least 0, got {reprlib.repr(n)}")
     factor, speed = _factor(problem)
     bound = _net_force_bound(problem, factor, cone_edges)
     if not bound.pointed or not np.isfinite(speed):
         return np.ones(steps.shape)
     excess = steps / (problem.contact_count + 1) - 2.0 * bound.norm * speed / step
-    return np.exp(-2.0 * np.maximum(excess, 0.0) ** 2 / np.maximum(steps, 1.0))
+    excess = np.maximum(excess, 0.0)
+    return np.exp(-2.0 * excess * (excess / np.maximum(steps, 1.0)))
 
 
 def dense_sampling_count(dimension: int, lipschitz: float, epsilon: float, confidence: float = 0.95) -> int:
@@ -114,12 +118,18 @@ def dense_sampling_count(dimension: int, lipschitz: float, epsilon: float, confi
     checked_count("dimension", dimension, 1)
     for name, value in (("lipschitz", lipschitz), ("epsilon", epsilon)):
         if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-            raise TypeError(f"{name} must be a number of m/s, got {value!r}")
+            raise TypeError(f"{name} must be a number of m/s, got {reprlib.repr(value)}")
         if not 0.0 < value < np.inf:
             raise ValueError(f"{name} must be above 0 and finite, got {value}")
+    confidence = checked_number("confidence", confidence)
     if not 0.0 < confidence < 1.0:
         raise ValueError(f"confidence must lie between 0 and 1, got {confidence}")
-    along = max(math.ceil(lipschitz * math.sqrt(dimension) / epsilon), 1)
+    across = float(lipschitz) * math.sqrt(dimension) / float(epsilon)
+    if math.isinf(across):
+        raise ValueError(
+            f"epsilon must be a share of lipschitz that is a number, got {epsilon} of {lipschitz}"
+        )
+    along = max(math.ceil(across), 1)
     cells = along**dimension
     logarithm = dimension * math.log(along) - math.log1p(-confidence)
     return math.ceil(cells * Fraction(math.nextafter(logarithm, math.inf)))
@@ -150,6 +160,8 @@ def _net_force_bound(problem: ImpactProblem, factor: Array, cone_edges: int) -> 
     edges = _cone_edges(problem, cone_edges)
     columns = edges @ factor
     sizes = np.linalg.norm(columns, axis=1)
+    if not np.isfinite(sizes).all():
+        raise ValueError(f"friction must leave impulses that are numbers, got {problem.friction.max():g}")
     # rounding of a column that cancels, relative to what it is a sum of
     terms = np.abs(edges) @ np.linalg.norm(factor, axis=1)
     still = sizes <= TERMINATION_POINTED * terms

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .impact_problem import ImpactProblem
+from .law import checked_number, quietly
 from .sequential_reflection import feasible_sequences, normal_part
 from .tolerances import TERMINATION_RANK
 
@@ -38,6 +39,7 @@ def contact_angles(problem: ImpactProblem) -> Array:
     return angles
 
 
+@quietly
 def indeterminacy(problem: ImpactProblem, kinetic_energy: float | None = None) -> float:
     """ξ, the largest ‖p_i - p_j‖/‖p_0‖ in the kinetic metric over the elastic outcomes p of all orders, 0 to 2.
 
@@ -66,7 +68,7 @@ def indeterminacy(problem: ImpactProblem, kinetic_energy: float | None = None) -
     least = _contact_energy(problem)
     if kinetic_energy is None:
         kinetic_energy = problem.kinetic_energy
-    energy = least if kinetic_energy is None else float(kinetic_energy)
+    energy = least if kinetic_energy is None else checked_number("kinetic_energy", kinetic_energy)
     if not least * (1.0 - 1e-9) <= energy < np.inf:
         raise ValueError(
             f"kinetic_energy must be finite and at least {least:.6g} J, which the contact velocities have by "
@@ -83,6 +85,7 @@ def indeterminacy(problem: ImpactProblem, kinetic_energy: float | None = None) -
     return _diameter(points) / float(np.sqrt(2.0 * energy))
 
 
+@quietly
 def uniqueness(problem: ImpactProblem, tolerance: float = 1e-9) -> Uniqueness:
     """Whether the angles between the contacts make the elastic outcome of all orders one, for any approach.
 
@@ -98,6 +101,7 @@ def uniqueness(problem: ImpactProblem, tolerance: float = 1e-9) -> Uniqueness:
 
     Source: Seghete & Murphey, section V; Humphreys, Reflection Groups and Coxeter Groups, 1990, section 1.12.
     """
+    tolerance = checked_number("tolerance", tolerance)
     if not 0.0 <= tolerance < 0.1:
         raise ValueError(f"tolerance must lie within [0, 0.1), got {tolerance:g}")
     count = problem.contact_count

@@ -1,12 +1,13 @@
 """The contract of an impact law, and the laws by their command line names."""
 
+import reprlib
 from functools import cache
 from importlib import import_module
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from .impact_problem import ImpactProblem
+from .impact_problem import ImpactProblem, _real_array
 from .outcome import ImpactOutcome
 
 
@@ -64,8 +65,8 @@ def law_by_name(name: str, **parameters: Any) -> ImpactLaw:
 
     Raises ValueError listing the names when there is no such law, TypeError for a parameter it does not have.
     """
-    if name not in _LAWS:
-        raise ValueError(f"law must be one of {', '.join(law_names())}, got {name!r}")
+    if not isinstance(name, str) or name not in _LAWS:
+        raise ValueError(f"law must be one of {', '.join(law_names())}, got {reprlib.repr(name)}")
     module, law = _LAWS[name]
     return getattr(import_module(f".{module}", __package__), law)(**parameters)
 
@@ -79,12 +80,26 @@ def is_of_carom(kind: type) -> bool:
     )
 
 
+quietly = np.errstate(over="ignore", divide="ignore", invalid="ignore")
+"""Decorates what computes outcomes: of numbers beyond their range numpy says nothing, since the status tells it."""
+
+
 def checked_count(name: str, value: Any, least: int) -> None:
     """Raise TypeError or ValueError that names a law's parameter unless it is an integer of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise TypeError(f"{name} must be an integer of at least {least}, got {value!r}")
+        raise TypeError(f"{name} must be an integer of at least {least}, got {reprlib.repr(value)}")
     if value < least:
         raise ValueError(f"{name} must be at least {least}, got {value}")
+    if value >= 1 << 63:
+        raise ValueError(f"{name} must be below 2^63, got one of {int(value).bit_length()} bits")
+
+
+def checked_number(name: str, value: Any) -> float:
+    """A finite real number as float; TypeError or ValueError that names what it is of."""
+    array = _real_array(name, value)
+    if array.ndim:
+        raise TypeError(f"{name} must be a number, got shape {array.shape}")
+    return float(array)
 
 
 def power_of_two(x: Any) -> Any:

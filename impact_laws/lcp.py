@@ -65,6 +65,7 @@ class LcpSolution:
         return self.status is LcpStatus.SOLVED
 
 
+@np.errstate(over="ignore", invalid="ignore")  # what is not finite is no solution
 def solve_lcp(M: ArrayLike, q: ArrayLike) -> LcpSolution:
     """One solution of w = q + M z, w >= 0, z >= 0, w·z = 0 by Lemke's method.
 
@@ -86,7 +87,7 @@ def solve_lcp(M: ArrayLike, q: ArrayLike) -> LcpSolution:
 
 def _beyond_a_ray(matrix: Array, vector: Array, ray: LcpSolution) -> LcpSolution:
     """What else can be said of a problem on which Lemke's method ended on a ray."""
-    values = np.linalg.eigvalsh(matrix + matrix.T)
+    values = np.linalg.eigvalsh(0.5 * matrix + 0.5 * matrix.T)
     if values[0] >= -LCP_SEMIDEFINITE * np.abs(values).max():
         return replace(
             ray, message="there is no solution: M is positive semi-definite, where a ray proves that"

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import distributing_kernels as kernels
 from . import distributing_series_kernels as columns
 from .impact_problem import ImpactProblem, _per_contact, _real_array
-from .law import checked_count, generator_of
+from .law import checked_count, generator_of, quietly
 from .outcome import LONGEST_PATH, ImpactOutcome, ImpactStatus, OutcomeSet
 from .ratio_search import RatioSearch
 from .stiffness_ratios import RatioMisfit, StiffnessRatios, checked_ratios, stiffnesses_of
@@ -130,6 +130,7 @@ class LiuZhaoBrogliato:
     def _law(self) -> tuple[float, int]:
         return float(self.exponent), _COMPLIANCES[self.compliance]
 
+    @quietly
     def resolve(self, problem: ImpactProblem, rng: np.random.Generator | None = None) -> ImpactOutcome:
         """The outcome; ``rng`` is not used. The path has a stage for each event.
 
@@ -168,6 +169,7 @@ class LiuZhaoBrogliato:
         }
         return ImpactOutcome.from_stages(problem, stages, labels, *_STATUS[ended], info)
 
+    @quietly
     def resolve_many(
         self,
         W: ArrayLike,
@@ -267,6 +269,7 @@ class LiuZhaoBrogliato:
         powers = np.random.default_rng(seed).uniform(0.0, _span(decades), (count, problem.contact_count))
         return self._with_ratios(problem, 10.0 ** (powers - powers.max(axis=1, keepdims=True)))
 
+    @quietly
     def outcomes(
         self,
         problem: ImpactProblem,

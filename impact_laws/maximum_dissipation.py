@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import numbering_kernels, relaxation_kernels
 from .contact_network import ContactNetwork, NetworkOutcome
 from .impact_problem import ImpactProblem, _real_array
-from .law import checked_count
+from .law import checked_count, quietly
 from .newton_restitution import asked_for, rebound, with_largest_share
 from .outcome import ImpactOutcome, ImpactStatus
 from .relaxation import NetworkRelaxation, relax_in_parts
@@ -66,6 +66,7 @@ class MaximumDissipation:
             raise ValueError(f"tolerance must lie between 0 and 1, got {self.tolerance}")
         checked_count("max_sweeps", self.max_sweeps, 1)
 
+    @quietly
     def resolve(
         self,
         problem: ImpactProblem,
@@ -141,6 +142,7 @@ class MaximumDissipation:
             {"residual": solver.residual, "sweeps": solver.sweeps, "newton_steps": solver.newton_steps},
         )
 
+    @quietly
     def resolve_network(
         self, network: ContactNetwork, *, start: ArrayLike | None = None, tolerance: float | None = None
     ) -> NetworkOutcome:

@@ -1,17 +1,17 @@
 """The set of outcomes of one impact, estimated from many samples that are reduced as they are drawn."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import ceil, log1p
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..progress import ProgressBar
-from .impact_problem import ImpactProblem
-from .law import checked_count
+from .impact_problem import ImpactProblem, _real_array
+from .law import checked_count, checked_number, quietly
 from .outcome import OutcomeSet
 from .set_valued_routh import SetValuedRouth
 from .tolerances import MODE_SPEED, SET_GROWTH, SET_RANK
@@ -24,6 +24,7 @@ _MODES = (SEPARATE, SLIDE, STICK)
 _FIRST = 1 << 12  # outcomes before the first look at how the set grows; later ones are after twice as many
 _AT_ONCE = 1 << 18  # or at least after so many
 _TESTED = 1 << 14  # fresh outcomes at most, whose distance from the others measures the holes
+_ROUNDING = float(np.finfo(np.float64).eps)
 _DIMENSIONS = 4  # of the hull; more facets than points beyond
 
 
@@ -43,6 +44,7 @@ class OutcomeHull:
     _basis: Array
     _equations: Array
 
+    @quietly
     def outside(self, points: ArrayLike) -> Array:
         """Distance [m/s] of points (..., components) from the hull; zero within.
 
@@ -60,25 +62,34 @@ class OutcomeHull:
 def hull_of(points: ArrayLike, scale: float | None = None) -> OutcomeHull:
     """Convex hull of points (n, components) of up to 4 dimensions; ValueError beyond, naming what to do.
 
-    Where they extend less than 1e-7 of ``scale``, by default the largest component, they count as flat.
+    Where they extend less than 1e-7 of ``scale``, by default the largest component, they count as flat. Raises
+    TypeError or ValueError that names the argument.
     """
-    cloud = np.asarray(points, dtype=float)
-    centre = 0.5 * (cloud.min(axis=0) + cloud.max(axis=0))
-    largest = float(np.abs(cloud).max(initial=0.0)) if scale is None else scale
-    _, sizes, axes = np.linalg.svd(cloud - centre, full_matrices=False)
-    rank = int(np.count_nonzero(sizes > SET_RANK * largest * np.sqrt(len(cloud))))
+    cloud = _real_array("points", points)
+    if cloud.ndim != 2 or not cloud.size:
+        raise ValueError(f"points must have shape (n, components) with n at least 1, got shape {cloud.shape}")
+    largest = float(np.abs(cloud).max()) if scale is None else checked_number("scale", scale)
+    centre = 0.5 * cloud.min(axis=0) + 0.5 * cloud.max(axis=0)
+    # a power of two, so that squares and volumes of extents are numbers whatever the extents
+    unit = math.ldexp(1.0, math.frexp(float(np.abs(cloud - centre).max()) or 1.0)[1] - 1)
+    within = (cloud - centre) / unit
+    mean = within.mean(axis=0)  # in the flat space of the points, as the middle of their extents need not be
+    centre, within = centre + unit * mean, within - mean
+    _, sizes, axes = np.linalg.svd(within, full_matrices=False)
+    flat = max(SET_RANK * (largest / unit) * math.sqrt(len(cloud)), len(cloud) * _ROUNDING * sizes[0])
+    rank = int(np.count_nonzero(sizes > flat))
     if rank > _DIMENSIONS:
         raise ValueError(
             f"a hull is drawn in up to {_DIMENSIONS} dimensions, these outcomes fill {rank}: choose fewer "
             "components, such as the normal velocities"
         )
     basis = axes[:rank]
-    inner = (cloud - centre) @ basis.T
+    inner = within @ basis.T
     if rank == 0:
         return OutcomeHull(cloud[:1], 0, 1.0, centre, basis, np.empty((0, 1)))
     if rank == 1:
         ends = [int(np.argmin(inner[:, 0])), int(np.argmax(inner[:, 0]))]
-        low, high = inner[ends, 0]
+        low, high = unit * inner[ends, 0]
         equations = np.array([[-1.0, low], [1.0, -high]])
         return OutcomeHull(cloud[ends], 1, float(high - low), centre, basis, equations)
     from scipy.spatial import ConvexHull, QhullError
@@ -91,7 +102,9 @@ def hull_of(points: ArrayLike, scale: float | None = None) -> OutcomeHull:
     corners = np.sort(hull.vertices)
     equations = hull.equations / np.append(extent, 1.0)
     equations /= np.linalg.norm(equations[:, :-1], axis=1)[:, None]
-    measure = float(hull.volume * np.prod(extent))
+    equations[:, -1] *= unit
+    with np.errstate(over="ignore"):
+        measure = float(hull.volume * np.prod(unit * extent))
     return OutcomeHull(cloud[corners], rank, measure, centre, basis, equations)
 
 
@@ -158,7 +171,7 @@ class PostImpactSet:
         independent.
         """
         _check_share("confidence", confidence)
-        return -float(np.expm1(log1p(-confidence) / self.tested)) if self.tested else 1.0
+        return -float(np.expm1(math.log1p(-confidence) / self.tested)) if self.tested else 1.0
 
     def quantiles(self, shares: ArrayLike) -> Array:
         """Quantiles (..., dim*nc) of each contact velocity over the kept outcomes, for shares in [0, 1]."""
@@ -219,7 +232,7 @@ def post_impact_set(
     _check_share("share", share)
     if epsilon is not None and not 0.0 < epsilon < np.inf:
         raise ValueError(f"epsilon must be above 0 and finite, got {epsilon}")
-    needed = ceil(log1p(-confidence) / log1p(-share))
+    needed = math.ceil(math.log1p(-confidence) / math.log1p(-share))
     total = most if n is None else n
     reduction = _Reduction(problem, keep)
     stopped = f"{total} outcomes drawn"

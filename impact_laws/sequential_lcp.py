@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .impact_problem import ImpactProblem
-from .law import checked_count, generator_of
+from .law import checked_count, generator_of, quietly
 from .orders import Order, OrderMisfit, checked_order, visits_of
 from .outcome import ImpactOutcome, ImpactStatus, OutcomeSet
 from .reflection_kernels import RANDOM, TOO_MANY
@@ -58,6 +58,7 @@ class SequentialLCP:
         checked_count("cone_edges", self.cone_edges, 3)
         checked_count("max_impacts", self.max_impacts, 1)
 
+    @quietly
     def resolve(self, problem: ImpactProblem, rng: np.random.Generator | None = None) -> ImpactOutcome:
         """The outcome; ``rng`` is used for order "random" only.
 
@@ -113,6 +114,7 @@ class SequentialLCP:
             {"sequence": tuple(sequence)},
         )
 
+    @quietly
     def outcomes(self, problem: ImpactProblem) -> OutcomeSet:
         """The outcomes of all permutations of up to five contacts, each repeated as a cyclic order.
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from . import outcome_kernels, reflection_kernels
 from .impact_problem import ImpactProblem
-from .law import checked_count, generator_of
+from .law import checked_count, generator_of, quietly
 from .lcp import LcpStatus, solve_lcp
 from .orders import Order, OrderMisfit, checked_order, visits_of
 from .outcome import ImpactOutcome, ImpactStatus, OutcomeSet
@@ -60,6 +60,7 @@ class SequentialReflection:
         object.__setattr__(self, "order", checked_order(self.order))
         checked_count("max_reflections", self.max_reflections, 1)
 
+    @quietly
     def resolve(self, problem: ImpactProblem, rng: np.random.Generator | None = None) -> ImpactOutcome:
         """The outcome; ``rng`` is used for order "random" only.
 
@@ -96,12 +97,14 @@ class SequentialReflection:
         return _outcome(problem, plastic, sequence, ended)
 
     @staticmethod
+    @quietly
     def outcome_of_sequence(
         problem: ImpactProblem, sequence: NDArray[np.int64], ended: int = reflection_kernels.FEASIBLE
     ) -> ImpactOutcome:
         """The outcome of reflecting contacts in this order, with how `reflection_kernels.reflect` ended."""
         return _outcome(problem, _plastic(problem, *normal_part(problem)), sequence, ended)
 
+    @quietly
     def outcomes(self, problem: ImpactProblem, literal: bool = False, *, minimal: bool = True) -> OutcomeSet:
         """The outcomes of all minimal sequences of up to six contacts, or of all sequences.
 

@@ -12,7 +12,7 @@ from ..progress import ProgressBar
 from . import routh_sample_kernels as kernels
 from .anitescu_potra import edge_directions
 from .impact_problem import ImpactProblem
-from .law import checked_count, generator_of, power_of_two
+from .law import checked_count, generator_of, power_of_two, quietly
 from .outcome import ImpactOutcome, ImpactStatus, OutcomeSet
 from .tolerances import ROUTH_APPROACH, ROUTH_STEP
 
@@ -122,6 +122,7 @@ class SetValuedRouth:
         """Whether the law uses the contacts' restitution."""
         return self.restitution != "none"
 
+    @quietly
     def step_of(self, problem: ImpactProblem) -> Array:
         """The steps [N s] taken for a problem, (nc,): the one given, or what the largest approach asks for.
 
@@ -141,6 +142,7 @@ class SetValuedRouth:
             return kernels.FIRST_BRANCH
         return kernels.ALL_BRANCHES if self.draws_among_all(problem) else kernels.RANDOM_COVERS
 
+    @quietly
     def resolve(self, problem: ImpactProblem, rng: np.random.Generator | None = None) -> ImpactOutcome:
         """One random outcome; ``rng`` draws it. The path has a stage for each step and each common restitution.
 
@@ -228,6 +230,7 @@ class SetValuedRouth:
                 branched_steps=counts[2],
             )
 
+    @quietly
     def _system(self, problem: ImpactProblem, noise: float = 0.0) -> tuple[kernels.System, float]:
         """What kernels take of a problem, with W of about 1, and the unit of impulses [N s], a power of two, which
         divides velocities."""

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import stronge_kernels
 from .impact_problem import ImpactProblem, _single_contacts
-from .law import checked_count, generator_of
+from .law import checked_count, generator_of, quietly
 from .orders import Order, OrderMisfit, checked_order, visits_of
 from .outcome import ImpactOutcome, ImpactStatus
 from .reflection_kernels import RANDOM
@@ -120,6 +120,7 @@ class StrongeCoulomb:
         object.__setattr__(self, "order", checked_order(self.order))
         checked_count("max_impacts", self.max_impacts, 1)
 
+    @quietly
     def resolve(self, problem: ImpactProblem, rng: np.random.Generator | None = None) -> ImpactOutcome:
         """The outcome; ``rng`` is used for order "random" only.
 
@@ -213,6 +214,7 @@ class StrongeCoulomb:
         }
         return ImpactOutcome.from_stages(problem, stages, labels, status, message, info)
 
+    @quietly
     def resolve_many(
         self, W: ArrayLike, u: ArrayLike, friction: ArrayLike, restitution: ArrayLike
     ) -> StrongeBatch:

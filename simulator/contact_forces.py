@@ -182,6 +182,8 @@ class _Balance:
         self.time, self.model = checks.number("t", time), run.model
         self.state = run.sample(self.time, side)
         self.packed = self.state.packed()
+        if not np.isfinite(self.packed).all():
+            raise ValueError(f"t: expected a time at which states are numbers, got {self.time:g} s")
         self.moving = np.flatnonzero(self.model.movable)
         self.column = np.full(self.model.count, -1, dtype=np.int64)
         self.column[self.moving] = np.arange(len(self.moving))

@@ -93,9 +93,7 @@ def contact_problem(
     if len(points) != len(normals) and 1 not in (len(points), len(normals)):
         raise ValueError(f"normal: expected one, or one for each of {len(points)} points, got {len(normals)}")
     points, normals = (np.array(rows) for rows in np.broadcast_arrays(points, normals))
-    lengths = np.linalg.norm(normals, axis=1)
-    if not lengths.all():
-        raise ValueError(f"normal: expected vectors of a length above 0, got {normals.tolist()}")
+    normals = np.array([checks.direction("normal", normal) for normal in normals])
     scene = Scene()
     scene.add(first)
     scene.add(Body(Sphere(1.0), fixed=True, name="world") if second is None else second)
@@ -103,7 +101,6 @@ def contact_problem(
     if not model.movable[:2].any():
         raise ValueError("contact_problem: expected a body that can move, got two fixed ones")
     count = len(points)
-    normals /= lengths[:, None]
     tangents = tangents_of(normals)
     patch = ContactPatch(
         bodies=np.tile(np.array([[0, 1]]), (count, 1)),

@@ -26,6 +26,7 @@ class Scales:
     duration: float
 
     @classmethod
+    @np.errstate(over="ignore")
     def of(cls, model: Model, states: Array) -> "Scales":
         """The scales of a scene whose bodies are in these packed states (n, 13)."""
         moving = model.movable

@@ -228,14 +228,17 @@ class Model:
             row[7:10], row[10:13] = body.velocity, rotation.T @ body.angular_velocity
         return states
 
+    @np.errstate(over="ignore", invalid="ignore")
     def energy(self, state: State) -> Any:
         """Kinetic plus gravitational energy [J] of all movable bodies; one number a time."""
         return np.sum(self._kinetic_energies(state) + self._potential_energies(state), axis=-1)
 
+    @np.errstate(over="ignore", invalid="ignore")
     def kinetic_energy(self, state: State) -> Any:
         """Kinetic energy [J] of all movable bodies; one number a time."""
         return np.sum(self._kinetic_energies(state), axis=-1)
 
+    @np.errstate(over="ignore", invalid="ignore")
     def potential_energy(self, state: State) -> Any:
         """Energy in gravity [J] of all movable bodies, 0 at the origin; one number a time."""
         return np.sum(self._potential_energies(state), axis=-1)

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..bodies import checks
 from ..impact_laws import ImpactLaw, ImpactOutcome, ImpactProblem, solve_lcp
 from .record.trajectory import RunStatus
 from .tolerances import (
@@ -272,13 +273,12 @@ class VariationalIntegrator:
     ):
         if not isinstance(system, LagrangianSystem):
             raise TypeError(f"system: expected a LagrangianSystem, got {type(system).__name__}")
-        self.step_size = _positive("step_size", step_size)
-        self.smallest_interval = float(smallest_interval)
-        if not (math.isfinite(self.smallest_interval) and self.smallest_interval >= 0.0):
-            raise ValueError(f"smallest_interval: expected a finite number >= 0, got {smallest_interval!r}")
+        self.step_size = checks.number("step_size", step_size, above=0.0)
+        self.smallest_interval = checks.number("smallest_interval", smallest_interval, minimum=0.0)
         self.event_limit = event_limit
         start = _vector("position", position)
-        self._touch_gap = VARIATIONAL_TOUCH_GAP * _positive("gap_scale", gap_scale)
+        gap_scale = checks.number("gap_scale", gap_scale, above=0.0)
+        self._touch_gap = VARIATIONAL_TOUCH_GAP * gap_scale
         self._together_gap = VARIATIONAL_TOGETHER_GAP * gap_scale
         self._equations = _Equations(system, start)
         if self._equations.gap_count and not callable(getattr(law, "resolve", None)):
@@ -313,8 +313,7 @@ class VariationalIntegrator:
 
         The returned trajectory carries the status: REACHED_END, or why it stopped before.
         """
-        if not (math.isfinite(until) and until >= self.time):
-            raise ValueError(f"until: expected a finite time of at least {self.time:g} s, got {until!r}")
+        until = checks.number("until", until, minimum=self.time)
         if self._can_go_on():
             self.trajectory.status = RunStatus.UNFINISHED
         start = self.time
@@ -599,16 +598,16 @@ class _Equations:
     def __init__(self, system: LagrangianSystem, position: Array):
         n = position.size
         inertia = system.inertia
-        _checked("inertia", system.inertia_at(position), (n, n))
+        checks.array("inertia", inertia(position) if callable(inertia) else inertia, (n, n))
         if callable(inertia) and system.inertia_derivative is None:
             raise ValueError("inertia_derivative: required where inertia is a function, got None")
         self.inertia = system.inertia_at
         self._inertia_derivative = system.inertia_derivative if callable(inertia) else None
         if self._inertia_derivative is not None:
-            _checked("inertia_derivative", self._inertia_derivative(position), (n, n, n))
+            checks.array("inertia_derivative", self._inertia_derivative(position), (n, n, n))
         _refuse_indefinite(system.inertia_at(position))
-        _checked("potential", system.potential(position), ())
-        _checked("potential_gradient", system.potential_gradient(position), (n,))
+        checks.array("potential", system.potential(position), ())
+        checks.array("potential_gradient", system.potential_gradient(position), (n,))
         self._gradient = system.potential_gradient
         self.constraint_count = _count(
             "constraints", system.constraints, "constraint_jacobian", system.constraint_jacobian, position
@@ -625,7 +624,7 @@ class _Equations:
         if self._tangents is not None:
             shape = np.shape(self._tangents(position))
             self.dim = 3 if len(shape) == 3 and shape[1] == 2 else 2
-            _checked("gap_tangents", self._tangents(position), (self.gap_count, self.dim - 1, n))
+            checks.array("gap_tangents", self._tangents(position), (self.gap_count, self.dim - 1, n))
         self.friction = _coefficients("friction", system.friction, self.gap_count, math.inf)
         self.restitution = _coefficients("restitution", system.restitution, self.gap_count, 1.0)
         if self._tangents is None and self.friction.any():
@@ -802,27 +801,11 @@ def _frozen(array: Array) -> Array:
     return copy
 
 
-def _positive(name: str, value: float) -> float:
-    if not (math.isfinite(value) and value > 0.0):
-        raise ValueError(f"{name}: expected a finite number > 0, got {value!r}")
-    return float(value)
-
-
 def _vector(name: str, value: Any, size: int | None = None) -> Array:
-    array = np.array(value, dtype=float)
-    if array.ndim != 1 or array.size == 0 or (size is not None and array.size != size):
-        raise ValueError(f"{name}: expected shape ({size or 'n'},), got {array.shape}")
-    if not np.isfinite(array).all():
-        raise ValueError(f"{name}: expected finite numbers, got {array}")
+    array = checks.array(name, value, (size,)).copy()
+    if not array.size:
+        raise ValueError(f"{name}: expected shape (n,) with n at least 1, got {array.shape}")
     return array
-
-
-def _checked(name: str, value: Any, shape: tuple[int, ...]) -> None:
-    array = np.asarray(value, dtype=float)
-    if array.shape != shape:
-        raise ValueError(f"{name}: expected shape {shape}, got {array.shape}")
-    if not np.isfinite(array).all():
-        raise ValueError(f"{name}: expected finite numbers, got {array}")
 
 
 def _refuse_indefinite(inertia: Array) -> None:
@@ -843,8 +826,8 @@ def _count(name: str, values: Field | None, rows_name: str, rows: Field | None, 
     shape = np.shape(values(position))
     if len(shape) != 1:
         raise ValueError(f"{name}: expected shape (count,), got {shape}")
-    _checked(name, values(position), shape)
-    _checked(rows_name, rows(position), (shape[0], position.size))
+    checks.array(name, values(position), shape)
+    checks.array(rows_name, rows(position), (shape[0], position.size))
     return shape[0]
 
 
@@ -855,11 +838,10 @@ def _refuse_dependent(rows: Array) -> None:
 
 
 def _coefficients(name: str, value: ArrayLike, count: int, largest: float) -> Array:
-    array = np.array(value, dtype=float)
-    if array.ndim == 0:
-        array = np.full(count, float(array))
-    if array.shape != (count,):
-        raise ValueError(f"{name}: expected a number or shape ({count},), got shape {array.shape}")
+    if np.ndim(value) == 0:
+        array = np.full(count, checks.number(name, value))
+    else:
+        array = checks.array(name, value, (count,)).copy()
     if not ((array >= 0.0) & (array <= largest)).all():
         raise ValueError(f"{name}: expected values within [0, {largest:g}], got {array}")
     return array

@@ -11,6 +11,8 @@ def check_writable(path: str | os.PathLike[str]) -> Path:
     path = Path(path)
     if path.is_dir():
         raise IsADirectoryError(f"path must name a file, but {str(path)!r} is a folder")
+    if path.exists() and not path.is_file():
+        raise OSError(f"path must name a file, but {str(path)!r} is a device or pipe")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"the folder of {str(path)!r} does not exist")
     if not os.access(path.parent, os.W_OK):

@@ -41,6 +41,7 @@ class Displacement:
     displacement: Array
 
 
+@np.errstate(over="ignore", invalid="ignore")  # places that are not finite are refused in words
 def parting_displacements(scene: "Scene", clearance: float = 0.0) -> list[Displacement]:
     """What to move so that no two bodies of a scene that can collide overlap, in the order of the bodies.
 

@@ -88,7 +88,7 @@ class Statistics:
     """
 
     def __init__(self, values: Any):
-        numbers = np.asarray(values, dtype=float)
+        numbers = _numbers("values", values)
         if numbers.ndim != 1:
             raise ValueError(
                 f"values: expected one number a member, got shape {numbers.shape}; name a component"
@@ -209,14 +209,27 @@ def _share(start: float, outcomes: float) -> float:
     return start / (start + outcomes) if start + outcomes > 0.0 else np.nan
 
 
+def _numbers(field: str, value: Any) -> np.ndarray:
+    """Real numbers of any shape, which may be NaN."""
+    try:
+        raw = np.asarray(value)
+    except ValueError:
+        raise ValueError(f"{field}: expected numbers, got rows of unequal length") from None
+    if raw.dtype.kind not in "fiub":
+        raise TypeError(f"{field}: expected numbers, got {checks.shown(value)}")
+    return raw.astype(float)
+
+
 def end_density(position: np.ndarray, axes: tuple[int, int] = (0, 1), bins: Any = 40) -> EndDensity:
     """Where a body ends, from its places (n, 3) [m], counted in cells along two axes."""
+    position = _numbers("position", position)
     if position.ndim != 2 or position.shape[1] != 3:
         raise ValueError(f"position: expected places (n, 3) of one body, got shape {position.shape}")
     places = position[np.isfinite(position).all(axis=1)][:, list(axes)]
     if not len(places):
         raise ValueError("position: expected at least one member that has one, got none")
-    density, x, y = np.histogram2d(places[:, 0], places[:, 1], bins=bins, density=True)
+    with np.errstate(all="ignore"):  # cells without an area have no density
+        density, x, y = np.histogram2d(places[:, 0], places[:, 1], bins=bins, density=True)
     return EndDensity(x, y, density)
 
 

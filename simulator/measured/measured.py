@@ -78,10 +78,10 @@ class Measured:
 
     def __post_init__(self) -> None:
         put = object.__setattr__
-        if self.unit not in _UNITS:
-            raise ValueError(f"unit: expected one of {', '.join(_UNITS)}, got {self.unit!r}")
-        if self.quaternion_order not in ("wxyz", "xyzw"):
-            raise ValueError(f"quaternion_order: expected 'wxyz' or 'xyzw', got {self.quaternion_order!r}")
+        for name, known in (("unit", tuple(_UNITS)), ("quaternion_order", ("wxyz", "xyzw"))):
+            value = getattr(self, name)
+            if not isinstance(value, str) or value not in known:
+                raise ValueError(f"{name}: expected one of {', '.join(known)}, got {checks.shown(value)}")
         put(self, "time", _checked_times(self.time))
         count = len(self.time)
         position = _in_range("position", checks.array("position", self.position, (None, 3)))

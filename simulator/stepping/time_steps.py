@@ -46,6 +46,10 @@ START = 1e-6
 """Of the smaller radius: overlap that is allowed at the start."""
 ALONE = 4000
 """Spheres, below which a step is made by one thread: others would cost more than they gain."""
+_LONGEST_STEP = 1e30
+"""[s]: the way in a longer one is no number."""
+_MOST_STEPS = 2.0**53
+"""That a run is made of: more are not told apart by their times."""
 _SAFE = 0.1
 """Of a radius: way in a step that an error advises."""
 
@@ -108,7 +112,7 @@ class TimeSteps:
         refuse_law(law)
         refuse_scene(scene)
         self.scene, self.law = scene, law
-        self.step = checks.number("step", step, above=0.0)
+        self.step = checks.number("step", step, above=0.0, maximum=_LONGEST_STEP)
         self.largest_overlap = checks.number("largest_overlap", largest_overlap, above=0.0)
         self.log = StepLog()
         self.frames: list[SphereStates] = []
@@ -196,7 +200,12 @@ class TimeSteps:
             is stopped, also by an error; a process that is killed meanwhile leaves the file of before
         frames_every : [s] of simulated time after which the spheres are noted in `frames`, a whole number of steps
         """
-        last = math.ceil(checks.number("until", until) / self.step - 1e-9)
+        steps = checks.number("until", until) / self.step
+        if not abs(steps) <= _MOST_STEPS:
+            raise ValueError(
+                f"until: expected a time of at most 2^53 steps of {self.step:g} s, got {until:g} s"
+            )
+        last = math.ceil(steps - 1e-9)
         first = self._state.steps_made
         kept = Checkpoints(self, checkpoint, every)
         between = 0 if frames_every is None else whole_steps("frames_every", frames_every, self.step)

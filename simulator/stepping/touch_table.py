@@ -132,6 +132,10 @@ def _refuse_planes_across(walls: Walls, lengths: NDArray[np.float64]) -> None:
 
 def _periods(periodic: Sequence[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Where places begin to repeat, and after what length, 0 for never."""
+    if not isinstance(periodic, Sequence) or isinstance(periodic, str):
+        raise TypeError(
+            f"periodic: expected None or (low, high) for each of three axes, got {checks.shown(periodic)}"
+        )
     if len(periodic) != 3:
         raise ValueError(
             f"periodic: expected None or (low, high) for each of three axes, got {len(periodic)}"

@@ -3,6 +3,7 @@
 import json
 import os
 import struct
+import time
 
 import numpy as np
 import pytest
@@ -233,10 +234,34 @@ def test_meshes_that_have_no_size_to_speak_of():
     far = [(0, 0, 0), (1e200, 0, 0), (0, 1e200, 0), (0, 0, 1e200)]
     faces = [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]
     for make in (lambda: carom.Mesh((far, faces)), lambda: carom.ConvexMesh(far)):
-        with pytest.raises(
-            ValueError, match=r"vertices: expected coordinates of at most 1e\+30, got 1e\+200"
-        ):
+        with pytest.raises(ValueError, match=r"vertices: expected numbers of at most 1e\+30, got 1e\+200"):
             make()
     needle = [(0, 0, 0), (1e-9, 0, 0), (0, 0, 1.0)]
     with pytest.raises(ValueError, match="got slivers"):
         carom.Mesh((needle, [(0, 1, 2)]), mass_properties=carom.MassProperties(1.0, np.eye(3), (0, 0, 0)))
+
+
+def test_text_with_a_mark_of_its_encoding_keeps_its_first_vertex(tmp_path):
+    """Saved: behind the mark the first line was none of OBJ's, and faces had the corners of others."""
+    faces = b"f 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n"
+    for mark in (b"", b"\xef\xbb\xbf"):
+        vertices, _ = load_mesh(obj(tmp_path, mark + VERTICES + b"v 9 9 9\n" + faces))
+        assert vertices.max() == 1.0
+
+
+@pytest.mark.parametrize("ending", ["obj", "off"])
+def test_text_that_is_none_is_refused(ending, tmp_path):
+    """Saved: a zero byte made a line one that the parser does not know, and its face was missing."""
+    path = tmp_path / f"mesh.{ending}"
+    path.write_bytes(VERTICES + b"\0f 1 3 2\n")
+    with pytest.raises(carom.FileFormatError, match="holds a zero byte"):
+        load_mesh(path)
+
+
+def test_names_of_parts_take_no_time(tmp_path):
+    """Saved: thousands of parts and materials took the square of their number."""
+    named = b"".join(b"g a%d\n o b%d\r\nusemtl c%d\nf 1 3 2\ns\n" % (k, k, k) for k in range(20_000))
+    begin = time.perf_counter()
+    vertices, triangles = load_mesh(obj(tmp_path, VERTICES + named + b"f 1 2 4\nf 2 3 4\nf 1 4 3\n"))
+    assert time.perf_counter() - begin < 4.0
+    assert (len(vertices), len(triangles)) == (4, 4)

@@ -8,11 +8,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import carom
 
-from .harness import HOSTILE_NUMBERS, HOSTILE_TEXTS, LONGEST, assert_ours, assert_sentence, other_json, within
+from .harness import (
+    HOSTILE_NUMBERS,
+    HOSTILE_TEXTS,
+    LONGEST,
+    assert_ours,
+    assert_sentence,
+    other_json,
+    silence,
+    within,
+)
 from .recordings import tampered_bytes
 
 OBJ = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n"
@@ -86,7 +93,7 @@ def _text(scene: carom.Scene, folder: Path) -> str:
 def look_at(path: Path, thoroughly: bool = False) -> bool:
     """Read a scene file; whether it is one. What is read is written and read again the same, and a run can begin,
     or is refused in our words. It does not go on, since gravity of 1e16 m/s² alone means endlessly many steps."""
-    with within(LONGEST), np.errstate(all="ignore"):
+    with within(LONGEST), silence():
         try:
             scene = carom.Scene.load(path)
         except carom.FileFormatError as error:

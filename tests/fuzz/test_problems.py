@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from carom import ImpactProblem
 from carom.impact_laws import law_by_name, law_names
 
-from .harness import HOSTILE_NUMBERS, LONGEST, assert_ours, few, go_on, within
+from .harness import HOSTILE_NUMBERS, LONGEST, assert_ours, few, go_on, silence, within
 
 LAWS = {name: law_by_name(name) for name in law_names()}
 HARSH = st.sampled_from(HOSTILE_NUMBERS) | st.floats(-1e3, 1e3)
@@ -38,7 +38,7 @@ def arguments(draw):
 
 def problem(given, law):
     """A problem is refused in our words, or has an answer that can be used."""
-    with within(LONGEST), np.errstate(all="ignore"):
+    with within(LONGEST), silence():
         try:
             made = ImpactProblem(**given)
         except (ValueError, TypeError) as error:

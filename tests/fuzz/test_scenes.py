@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import carom
 
-from .harness import HOSTILE_VALUES, LONGEST, assert_ours, few, go_on, within
+from .harness import HOSTILE_VALUES, LONGEST, assert_ours, few, go_on, silence, within
 
 SMALL = st.floats(-2.0, 2.0)
 SIZE = st.floats(1e-3, 2.0)
@@ -223,7 +223,7 @@ def call_with(name: str, changed: str, value: Any) -> None:
     if changed in ("scene", "law") and name == "Simulator" and callable(getattr(value, "resolve", None)):
         return
     arguments = {key: kept for key, kept in given.items() if kept is not None} | {changed: value}
-    with within(LONGEST):
+    with within(LONGEST), silence():
         try:
             function(**arguments)
         except OSError as error:
@@ -296,7 +296,7 @@ def bodies(draw):
 
 def run_of(given: list[dict[str, Any]], law: str, planar: bool) -> None:
     """A scene is refused in our words, or its run ends with a status and finite states."""
-    with within(LONGEST), np.errstate(all="ignore"):
+    with within(LONGEST), silence():
         try:
             scene = carom.Scene()
             scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True))

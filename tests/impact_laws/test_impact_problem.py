@@ -3,7 +3,7 @@ import time
 import numpy as np
 import pytest
 
-from carom.impact_laws import ImpactProblem, SequentialReflection
+from carom.impact_laws import ImpactProblem, SequentialReflection, law_by_name, law_names
 
 W = np.diag([1.0, 2.0, 4.0, 8.0])
 U = [-1.0, 0.5, -2.0, 0.0]
@@ -154,6 +154,21 @@ def test_kinetic_energy_is_known_where_mass_and_velocity_are():
     held[:, 0] = held[0] = 0.0
     assert ImpactProblem.from_generalized(None, J, v, inverse_mass=held).kinetic_energy is None
     assert ImpactProblem(problem.W, problem.u).kinetic_energy is None
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("law", law_names())
+def test_mobilities_near_the_end_of_the_range_of_numbers_have_an_answer(law):
+    """Saved: the symmetric part was infinite, and laws went round in circles without an end."""
+    W = np.diag([1e308, 1e308])
+    W[0, 1] = 1e300
+    outcome = law_by_name(law).resolve(ImpactProblem(W, [-1.0, 0.3], dim=2))
+    assert np.isfinite(outcome.velocity).all()
+    assert not outcome.resolved or outcome.velocity[0] >= -1e-8
+    with pytest.raises(ValueError, match="u must be finite when divided"):
+        ImpactProblem(np.eye(2) * 1e-320, [-1e200, 0.0], dim=2)
+    with pytest.raises(ValueError, match="W must be symmetric"):
+        ImpactProblem([[1.0, 1e308], [-1e308, 1.0]], [-1.0, 0.0], dim=2)
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")

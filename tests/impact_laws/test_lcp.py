@@ -79,6 +79,13 @@ def test_numbers_that_overflow_are_not_called_solved():
     assert np.isfinite(answer.z).all()
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_the_largest_numbers_end_on_a_ray_in_words():
+    answer = solve_lcp(np.diag([-1e308, -1e308]), [-1.0, -1.0])
+    assert answer.status is LcpStatus.RAY
+    assert "no basic solution" in answer.message
+
+
 def test_lexicographic_rule_does_not_cycle():
     # every ratio ties: identical rows and equal right-hand sides
     n = 12

@@ -87,6 +87,31 @@ def test_hull_of_one_point_and_of_too_many_dimensions():
         hull_of(np.random.default_rng(0).normal(size=(100, 6)))
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("size", [1.0, 1e100, 1e-100])
+def test_hull_of_as_many_points_as_components(size):
+    """Saved: three corners of a triangle in space counted as a solid, which Qhull refused in words of its own."""
+    hull = hull_of(size * np.eye(3))
+    assert hull.dimension == 2
+    assert hull.measure == pytest.approx(size * size * np.sqrt(3.0) / 2.0, rel=1e-12)
+    assert hull.outside(size * np.ones(3))[0] == pytest.approx(size * 2.0 / np.sqrt(3.0), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("points", "scale", "words"),
+    [
+        ([1.0, 2.0], None, "points must have shape"),
+        ([[1.0, np.inf]], None, "points must be finite"),
+        ("abc", None, "points must be an array of real numbers"),
+        (np.empty((0, 3)), None, "points must have shape"),
+        (np.eye(3), [1.0, 2.0], "scale must be a number"),
+    ],
+)
+def test_points_that_have_no_hull_are_refused(points, scale, words):
+    with pytest.raises((TypeError, ValueError), match=words):
+        hull_of(points, scale)
+
+
 def test_a_single_contact_has_a_set_of_one_outcome():
     problem = ImpactProblem(np.diag([1.0, 3.0]), [-1.0, 0.1], friction=0.5, dim=2)
     found = post_impact_set(problem, n=5000)

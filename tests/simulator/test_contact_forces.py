@@ -268,6 +268,11 @@ def test_times_outside_the_run_are_refused():
     run = stack()
     with pytest.raises(ValueError, match="expected times within"):
         run.contact_forces(2.0 + run.known_until)
+    for wrong in ("0.1", [0.1], 1j):
+        with pytest.raises(TypeError, match="start: expected a number"):
+            run.contact_impulse(wrong, 0.2)
+        with pytest.raises(TypeError, match="t: expected a number"):
+            run.contact_forces(wrong)
     with pytest.raises(ValueError, match="expected rising times within"):
         run.contact_impulse(0.2, 0.1)
 
@@ -283,3 +288,16 @@ def test_ropes_bear_what_hangs_on_them_and_nothing_where_they_are_slack():
     np.testing.assert_allclose(forces.force, [(0, 0, 2.0 * G), (0, 0, 0)], atol=1e-9)
     np.testing.assert_allclose(forces.torque, 0.0, atol=1e-9)
     assert forces.unexplained < 1e-9
+
+
+def test_states_that_are_no_numbers_have_no_forces():
+    """Saved: eigenvalues of nothing were asked for, which numpy refused in words of its own."""
+    scene = carom.Scene()
+    scene.add(carom.Body(carom.Sphere(0.1), density=1000.0, name="ball"))
+    far = carom.Spring(1.0, rest=1e200)
+    scene.add_joint(carom.RevoluteJoint("ball", None, anchor=(0, 0, 2), axis=(0, 1, 0), spring=far))
+    run = Simulator(scene, law=LAW).run(0.02)
+    assert run.status is carom.RunStatus.NOT_FINITE
+    for forces in (run.joint_forces, run.contact_forces):
+        with pytest.raises(ValueError, match=r"t: expected a time at which states are numbers, got 0\.02 s"):
+            forces(run.end_time)

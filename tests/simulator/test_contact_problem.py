@@ -112,7 +112,7 @@ BALL = carom.Body(carom.Sphere(1.0), mass=1.0)
         ((BALL, None, (0, 0), (0, 0, 1)), {}, ValueError, "point: expected shape"),
         ((BALL, None, (0, 0, np.nan), (0, 0, 1)), {}, ValueError, "point: expected finite numbers"),
         ((BALL, None, [(0, 0, 0), (0, 1)], (0, 0, 1)), {}, ValueError, "point: expected numbers of shape"),
-        ((BALL, None, (0, 0, 0), (0, 0, 0)), {}, ValueError, "normal: expected vectors of a length above 0"),
+        ((BALL, None, (0, 0, 0), (0, 0, 0)), {}, ValueError, "normal: expected a direction, got the zero vector"),
         ((BALL, None, np.zeros((3, 3)), np.ones((2, 3))), {}, ValueError, "normal: expected one, or one for"),
         ((BALL, None, (0, 0, 0), (0, 0, 1)), {"friction": -1.0}, ValueError, "friction must be at least 0"),
         ((BALL, None, (0, 0, 0), (0, 0, 1)), {"restitution": 2.0}, ValueError, "restitution must lie within"),

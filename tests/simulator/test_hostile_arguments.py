@@ -7,6 +7,9 @@ import pytest
 
 import carom
 from carom.command_line import main
+from carom.impact_laws import law_by_name
+
+TETRAHEDRON = [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]
 
 
 def floor_and_ball():
@@ -81,12 +84,49 @@ def test_a_joint_at_its_limit_may_start_there():
 def test_bodies_of_no_mass_to_speak_of():
     with pytest.raises(ValueError, match="told from zero"):
         carom.Body(carom.Sphere(1e-100), density=1.0)
-    with pytest.raises(ValueError, match="inertia: expected finite numbers"):
-        carom.Body(carom.Sphere(1e90), density=1.0)
+    for shape, sizes in (
+        (carom.Sphere, (1e200,)),
+        (carom.Box, ((1, 1, 1e200),)),
+        (carom.Capsule, (1, 1e200)),
+        (carom.Cylinder, (1e200, 1)),
+        (carom.Ellipsoid, ((1e200, 1, 1),)),
+    ):
+        with pytest.raises(ValueError, match=r"(radius|lengths?|semi_axes): .* at most 1e\+30, got 1e\+200"):
+            shape(*sizes)
+    for shape in (carom.ConvexMesh, lambda corners, scale: carom.Mesh((corners, TETRAHEDRON), scale=scale)):
+        with pytest.raises(ValueError, match=r"scale: expected numbers of at most 1e\+30"):
+            shape([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)], scale=1e200)
     with pytest.raises(ValueError, match="radius: expected a finite number"):
         carom.Sphere(10**400)
     with pytest.raises(ValueError, match="clearance: expected one that leaves finite places"):
         floor_and_ball().resolve_overlaps(1e308)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_numbers_near_the_end_of_their_range_are_answered_without_a_word_from_numpy():
+    scene = floor_and_ball()
+    [moved] = scene.resolve_overlaps(1e200)
+    assert moved.displacement[2] == pytest.approx(1e200)
+    with pytest.raises(ValueError, match="clearance: expected one that leaves finite places"):
+        floor_and_ball().resolve_overlaps(1e308)
+    for far in (1e200, 1e308):
+        with pytest.raises(ValueError, match="base_anchor: expected a place whose distance from anchor"):
+            carom.DistanceJoint(1, anchor=(far, 0, 0), base_anchor=(-far, 0, 0), limits=(0, 1))
+    with pytest.raises(ValueError, match="inertia: expected finite numbers"):
+        carom.Box((1e30, 1e30, 1e30)).mass_properties(1e200)
+    for speed in (1e-320, 1e-200, 1e200):
+        with pytest.raises(ValueError, match="speed: expected a number whose square can be told from zero"):
+            carom.SpeedRestitution(0.5, speed=speed)
+    assert carom.SpeedRestitution(0.5, speed=1e-150).at(1e300) == 0.0
+    fast = floor_and_ball()
+    fast.add(carom.Body(carom.Sphere(0.1), density=1.0, position=(9, 0, 1), velocity=(1e200, 0, 0)))
+    simulator = carom.Simulator(fast, carom.AnitescuPotra())
+    assert simulator.model.energy(simulator.state) == math.inf
+    ball = carom.Body(carom.Sphere(0.1), mass=2.0, velocity=(0, 0, -1))
+    plain = carom.contact_problem(ball, None, (0, 0, 0), (0, 0, 1))
+    for length in (1e200, 1e-200):
+        other = carom.contact_problem(ball, None, (0, 0, 0), (0, 0, length))
+        assert np.array_equal(other.W, plain.W)
 
 
 def test_an_impulse_beyond_the_range_of_numbers_is_none():
@@ -100,6 +140,21 @@ def test_an_impulse_beyond_the_range_of_numbers_is_none():
     assert (outcome.impulse == 0.0).all()
     assert outcome.velocity.tolist() == problem.u.tolist()
     assert outcome.energy_change == 0.0
+
+
+def test_words_that_are_no_texts_are_refused_as_other_words_are():
+    motion = {
+        "time": [0.0, 0.1],
+        "position": np.zeros((2, 3)),
+        "orientation": np.tile([1.0, 0.0, 0.0, 0.0], (2, 1)),
+    }
+    for wrong in ([], {}, np.zeros(2)):
+        with pytest.raises(ValueError, match="law must be one of"):
+            law_by_name(wrong)
+        with pytest.raises(ValueError, match="unit: expected one of m, cm, mm, in, got"):
+            carom.Measured(**motion, unit=wrong)
+        with pytest.raises(TypeError, match="name: expected a text that is not empty"):
+            carom.Scene().add_spheres(0.1, density=1.0, position=[(0, 0, 0)], name=wrong)
 
 
 def test_names_in_a_recording_do_not_steer_a_terminal(tmp_path, capsys):

@@ -1,3 +1,4 @@
+import os
 import struct
 import zlib
 
@@ -61,3 +62,6 @@ def test_paths_are_checked(tmp_path):
     (tmp_path / "folder.png").mkdir()
     with pytest.raises(IsADirectoryError, match="is a folder"):
         png.check_picture_path(tmp_path / "folder.png")
+    os.mkfifo(tmp_path / "pipe.png")
+    with pytest.raises(OSError, match="is a device or pipe"):
+        png.check_picture_path(tmp_path / "pipe.png")

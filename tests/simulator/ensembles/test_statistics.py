@@ -300,3 +300,17 @@ def test_values_whose_squares_are_no_numbers_have_a_mean_and_a_spread(factor):
         assert large.value == small.value * factor
         assert (large.low, large.high) == (small.low * factor, small.high * factor)
     assert other.quantile(0.3).value == one.quantile(0.3).value * factor
+
+
+@pytest.mark.parametrize("wrong", ["words", [1j], [[1.0], [1.0, 2.0]], [None]])
+def test_values_that_are_no_numbers_are_refused(wrong):
+    with pytest.raises((TypeError, ValueError), match="values: expected numbers, got"):
+        carom.Statistics(wrong)
+    with pytest.raises((TypeError, ValueError), match="position: expected numbers, got"):
+        carom.end_density(wrong)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_ends_at_one_place_far_away_are_counted():
+    """Saved: cells there have no area, and numpy said so."""
+    assert carom.end_density(np.full((2, 3), 1e200), bins=4).density.shape == (4, 4)

@@ -108,7 +108,7 @@ def test_bad_input_is_one_sentence(change, message):
 def test_unknown_words_are_refused():
     with pytest.raises(ValueError, match="unit: expected one of m, cm, mm, in, got 'km'"):
         carom.Measured(*thrown(), unit="km")
-    with pytest.raises(ValueError, match="quaternion_order: expected 'wxyz' or 'xyzw'"):
+    with pytest.raises(ValueError, match="quaternion_order: expected one of wxyz, xyzw, got"):
         carom.Measured(*thrown(), quaternion_order="zyxw")
 
 

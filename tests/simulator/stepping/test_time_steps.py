@@ -229,3 +229,26 @@ def test_threads_do_not_change_a_bit():
     assert log == other_log
     for name in ("number", "position", "velocity", "angular_velocity"):
         assert getattr(one, name).tobytes() == getattr(two, name).tobytes()
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"step": 1e308}, r"step: expected a number of at most 1e\+30"),
+        ({"periodic": 3.0}, "periodic: expected None or .* three axes, got 3.0"),
+        ({"periodic": "xyz"}, "periodic: expected None or .* three axes, got 'xyz'"),
+    ],
+)
+def test_steps_and_periods_that_nothing_can_have_are_refused(changes, words):
+    scene = carom.Scene()
+    scene.add_spheres(0.1, density=1.0, position=[(0, 0, 0)])
+    with pytest.raises((TypeError, ValueError), match=words):
+        carom.TimeSteps(scene, carom.MaximumDissipation(), **({"step": 1e-3} | changes))
+
+
+def test_more_steps_than_are_told_apart_are_refused():
+    scene = carom.Scene()
+    scene.add_spheres(0.1, density=1.0, position=[(0, 0, 0)])
+    for step, until in ((1e-320, 1.0), (1e-3, 1e308)):
+        with pytest.raises(ValueError, match=r"until: expected a time of at most 2\^53 steps"):
+            carom.TimeSteps(scene, carom.MaximumDissipation(), step=step).run(until)
