@@ -5,6 +5,7 @@ import numpy as np
 from ...compiled import kernel
 from ..kernels import cross, ellipsoid_lowest, matrix2x3, vector18
 from .frames_kernels import EDGE, FACE, POINT, RIM, frame_of_state, to_body, to_world
+from .mesh_kernels import closest_on_segment, closest_on_segments
 from .separation_kernels import pair_separation
 
 SEVERAL, ROUND = 2, 3  # kinds of touching features beyond point and segment: polygon, disk
@@ -393,35 +394,86 @@ def pair_contacts(shape_a, state_a, shape_b, state_b, size, tolerance, within):
                 shape_a, frame_a, shape_b, frame_b, nx, ny, nz, gap, same, tolerance > same, kinds, counts, corners,
                 numbers, point, normals, gaps, features, indices, directions, radii, count,
             )  # fmt: skip
-        if count == 0:  # features that only graze each other: the middle of the closest corners
-            nearest = np.inf
-            first = second = 0
-            for i in range(counts[0]):
-                for j in range(counts[1]):
-                    distance = 0.0
-                    for k in range(3):
-                        distance += (corners[0, i, k] - corners[1, j, k]) ** 2
-                    if distance < nearest:
-                        nearest = distance
-                        first, second = i, j
-            shift = 0.5 * (shape_b.radius - shape_a.radius)
-            for k in range(3):
-                point[0, k] = 0.5 * (corners[0, first, k] + corners[1, second, k]) + shift * axis[k]
-                normals[0, k] = axis[k]
-            gaps[0] = gap
-            _note_feature(
-                shape_a, frame_a, 0, RIM if shape_a.disk > 0.0 else POINT, numbers[0, first], 0,
-                features, indices, directions, radii,
-            )  # fmt: skip
-            _note_feature(
-                shape_b, frame_b, 1, RIM if shape_b.disk > 0.0 else POINT, numbers[1, second], 0,
-                features, indices, directions, radii,
+        if count == 0:
+            _graze(
+                shape_a, frame_a, shape_b, frame_b, axis, gap, same, kinds, counts, corners, numbers, point,
+                normals, gaps, features, indices, directions, radii,
             )  # fmt: skip
             count = 1
     return (
         point[:count], normals[:count], gaps[:count], features[:count], indices[:count],
         directions[:count], radii[:count],
     )  # fmt: skip
+
+
+@kernel(allocates=True)
+def _graze(
+    shape_a, frame_a, shape_b, frame_b, axis, gap, same, kinds, counts, corners, numbers, point, normals, gaps,
+    features, indices, directions, radii,
+):  # fmt: skip
+    """Note as contact 0 the nearest places of the outlines of two features that only graze each other: edges that
+    cross a hair beyond the end of one, and circles beside what they touch."""
+    nearest = np.inf
+    place, best = np.empty(3), np.empty((2, 2))
+    for i in range(counts[0] if kinds[0] == SEVERAL else 1):
+        i2 = (i + 1) % max(counts[0], 2)
+        for j in range(counts[1] if kinds[1] == SEVERAL else 1):
+            j2 = (j + 1) % max(counts[1], 2)
+            P, Q = corners[0, i], corners[1, j]
+            ux, uy, uz = corners[0, i2, 0] - P[0], corners[0, i2, 1] - P[1], corners[0, i2, 2] - P[2]
+            vx, vy, vz = corners[1, j2, 0] - Q[0], corners[1, j2, 1] - Q[1], corners[1, j2, 2] - Q[2]
+            s = t = 0.0
+            if kinds[0] != ROUND and kinds[1] != ROUND:
+                s, t, _ = closest_on_segments(
+                    P[0], P[1], P[2], P[0] + ux, P[1] + uy, P[2] + uz,
+                    Q[0], Q[1], Q[2], Q[0] + vx, Q[1] + vy, Q[2] + vz,
+                )  # fmt: skip
+            elif kinds[1] != ROUND:
+                _, _, _, t = closest_on_segment(
+                    P[0], P[1], P[2], Q[0], Q[1], Q[2], Q[0] + vx, Q[1] + vy, Q[2] + vz
+                )
+            elif kinds[0] != ROUND:
+                _, _, _, s = closest_on_segment(
+                    Q[0], Q[1], Q[2], P[0], P[1], P[2], P[0] + ux, P[1] + uy, P[2] + uz
+                )
+            px, py, pz = P[0] + s * ux, P[1] + s * uy, P[2] + s * uz
+            qx, qy, qz = Q[0] + t * vx, Q[1] + t * vy, Q[2] + t * vz
+            dx, dy, dz = qx - px, qy - py, qz - pz
+            up = dx * axis[0] + dy * axis[1] + dz * axis[2]
+            dx, dy, dz = dx - up * axis[0], dy - up * axis[1], dz - up * axis[2]
+            way = np.sqrt(dx * dx + dy * dy + dz * dz)
+            reach_a = shape_a.disk if kinds[0] == ROUND else 0.0  # of circles, from their centres
+            reach_b = shape_b.disk if kinds[1] == ROUND else 0.0
+            away = abs(way - reach_a - reach_b)
+            if away >= nearest:
+                continue
+            nearest = away
+            f = 0.5 * (reach_a - reach_b) / way if way > 0.0 else 0.0
+            place[0], place[1], place[2] = (
+                0.5 * (px + qx) + f * dx, 0.5 * (py + qy) + f * dy, 0.5 * (pz + qz) + f * dz
+            )  # fmt: skip
+            lengths = np.sqrt(ux * ux + uy * uy + uz * uz), np.sqrt(vx * vx + vy * vy + vz * vz)
+            for side in range(2):
+                along, length = (s, lengths[0]) if side == 0 else (t, lengths[1])
+                shape, first, second = (shape_a, i, i2) if side == 0 else (shape_b, j, j2)
+                at_first, at_second = along * length <= same, (1.0 - along) * length <= same
+                if kinds[side] == ROUND or at_first or at_second:
+                    best[side, 0] = RIM if shape.disk > 0.0 else POINT
+                    best[side, 1] = numbers[side, second if at_second and kinds[side] != ROUND else first]
+                else:
+                    best[side, 0] = EDGE
+                    best[side, 1] = _edge_between(shape, numbers[side, first], numbers[side, second])
+    shift = 0.5 * (shape_b.radius - shape_a.radius)
+    for k in range(3):
+        point[0, k] = place[k] + shift * axis[k]
+        normals[0, k] = axis[k]
+    gaps[0] = gap
+    _note_feature(
+        shape_a, frame_a, 0, int(best[0, 0]), int(best[0, 1]), 0, features, indices, directions, radii
+    )
+    _note_feature(
+        shape_b, frame_b, 1, int(best[1, 0]), int(best[1, 1]), 0, features, indices, directions, radii
+    )
 
 
 @kernel(forceinline=True)

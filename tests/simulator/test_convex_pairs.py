@@ -487,6 +487,29 @@ def test_crossed_edges_touch_at_one_point():
     assert seen > 20
 
 
+@pytest.mark.parametrize("beyond", [-1.5e-9, 1e-8])
+def test_a_line_that_crosses_a_wall_a_hair_beyond_its_end_touches_its_rim(beyond):
+    """Saved: their contact was that of their nearest corners, 3 mm apart, which were then pulled together."""
+    shape, other = Cylinder(0.3, 0.8), Capsule(0.1, 0.6)
+    a, b = collision_shape(shape), collision_shape(other)
+    for tilt in (0.0, 0.4, 1.0):
+        across = np.array([0.0, np.cos(tilt), np.sin(tilt)])
+        state = packed((0.4, 0, -0.4 + beyond) + 0.07 * across, about((1, 0, 0), tilt - 0.5 * np.pi))
+        for swapped in (False, True):
+            pair = (a, packed((0, 0, 0), FLAT), b, state)
+            pair = pair[2:] + pair[:2] if swapped else pair
+            point, normal, gaps, feature, _, along, _ = convex_contacts_kernels.pair_contacts(
+                *pair, SIZE, 1e-9, 1e-9
+            )
+            assert len(gaps) == 1
+            np.testing.assert_allclose(point, [[0.3, 0, -0.4 + beyond]], rtol=0, atol=5e-9)
+            np.testing.assert_allclose(abs(normal), [[1, 0, 0]], rtol=0, atol=1e-7)
+            line = 0 if swapped else 1
+            assert feature[0, line] == EDGE
+            assert feature[0, 1 - line] == (RIM if beyond < 0.0 else EDGE)
+            np.testing.assert_allclose(abs(along[0, line] @ across), 1.0, rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("orientation", "height", "expected"),
     [
