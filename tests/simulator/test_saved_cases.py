@@ -180,6 +180,26 @@ def test_a_rim_on_a_triangle_beside_an_edge_that_comes_down():
 
 
 @needs_benchmarks
+def test_a_contact_that_leaves_its_feature_as_others_meet_is_looked_at_anew():
+    """Saved: boxes met, by rounding, whenever a cylinder's end left its places: only the boxes were looked at, and a
+    stack of seven went on by 6e-11 s."""
+    module = benchmark("random_scenes")
+    scene, law, _ = module.random_scene(5555)
+    trajectory = carom.Simulator(scene, module.LAWS[law](), seed=5555).run(0.0352)
+    assert trajectory.status is carom.RunStatus.REACHED_END, trajectory.message
+    assert sum(len(motion) for motion in trajectory.motions) < 10_000
+
+
+@needs_benchmarks
+def test_a_capsule_comes_to_the_rim_of_a_cylinder():
+    """Saved: `test_a_line_that_crosses_a_wall_a_hair_beyond_its_end_touches_its_rim`; both jumped by 3 mm."""
+    module = benchmark("random_scenes")
+    scene, law, _ = module.random_scene(6069)
+    trajectory = carom.Simulator(scene, module.LAWS[law](), seed=6069).run(0.56)
+    assert trajectory.largest_overlap(2000) <= 1e-9
+
+
+@needs_benchmarks
 def test_what_was_in_memory_does_not_matter():
     """Saved: where a stage of a step found no forces, its dense output had what was in memory before."""
     module, random, numbers = benchmark("random_scenes"), np.random.default_rng(0), []
