@@ -55,8 +55,9 @@ def new_contact(world):
         c.side[side] = -1
         c.turn_mode[side], c.turn_slow[side] = OPEN, 0
         c.turn_direction[side, 0] = c.turn_direction[side, 1] = 0.0
+        c.turn_line[side] = 0
         for i in range(3):
-            c.along[side, i] = c.turn_force[side, i] = 0.0
+            c.along[side, i] = c.turn_force[side, i] = c.turn_axis[side, i] = 0.0
     return row
 
 

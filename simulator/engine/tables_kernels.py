@@ -174,6 +174,8 @@ CONTACT = np.dtype(
         ("turn_mode", WHOLE, SIDES),  # of rolling and of spinning, see turns_kernels
         ("turn_slow", WHOLE, SIDES),
         ("turn_direction", FLOAT, (2, 2)),
+        ("turn_axis", FLOAT, (2, 3)),  # that direction in world axes
+        ("turn_line", WHOLE, SIDES),  # whether it turned about a line
         ("turn_force", FLOAT, (2, 3)),
         ("geometry", FLOAT, (GEOMETRY,)),
     ]

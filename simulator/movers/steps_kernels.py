@@ -60,6 +60,7 @@ from .pieces_kernels import on_step
 from .system_kernels import free_accelerations, note_places, place, problem, read_forces
 from .tableau_kernels import DENSE, DENSE_STAGES, FIFTH, SHARE, STAGES, STEP, THIRD
 from .turning_kernels import make_turning_step
+from .turns_kernels import read_turn_directions
 
 _ATTEMPTS, _HALVINGS, _LOOKS = 200, 80, 8
 OF_HULLS, OF_CYLINDERS, OF_JOINTS = 0, 1, 2  # what room is of
@@ -497,6 +498,7 @@ def make_step(world, longest, C, work):
     force, joint, a = local_force(world), joint_force(world), local_acceleration(world)
     close_up(world, y)
     read_forces(world)
+    read_turn_directions(world)
     note_places(world)
     w.asked_time = w.time
     free_accelerations(world, y)

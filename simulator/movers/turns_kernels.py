@@ -211,7 +211,27 @@ def keep_turns(world):
     for c in range(w.nc, w.nr):
         o, way = contacts(world)[local_contacts(world)[c]], local_way(world)[c]
         o.turn_mode[way], o.turn_slow[way] = mode[c], slow[c]
+        o.turn_line[way] = 1 if local_along(world)[c] >= 0 else 0
         o.turn_direction[way, 0], o.turn_direction[way, 1] = direction[c, 0], direction[c, 1]
+        into_world(world, c, direction[c], o.turn_axis[way])
+
+
+@kernel()
+def read_turn_directions(world):
+    """Fill the directions of what turned about other axes before: where bodies touch along a line, and touched in
+    one point, on a face or along another line; and the other way round."""
+    w, direction = header(world), local_direction(world)
+    for c in range(w.nc, w.nr):
+        o, way = contacts(world)[local_contacts(world)[c]], local_way(world)[c]
+        before, line = o.turn_axis[way], local_along(world)[c] >= 0
+        if not line and o.turn_line[way] == 0:
+            continue
+        for e in range(2):
+            x, y, z = axis_of(world, c, e + 1)
+            direction[c, e] = dot(x, y, z, before[0], before[1], before[2])
+        length = np.sqrt(direction[c, 0] ** 2 + direction[c, 1] ** 2)
+        for e in range(2):
+            direction[c, e] = direction[c, e] / length if length > 0.0 else 1.0 - e
 
 
 @kernel()
@@ -231,10 +251,14 @@ def write_turn_forces(world):
     """Note the forces of what resists turning in the table of contacts."""
     w, force = header(world), local_force(world)
     for c in range(w.nc, w.nr):
-        now = contacts(world)[local_contacts(world)[c]].turn_force[local_way(world)[c]]
-        now[0] = now[1] = now[2] = 0.0
-        for e in range(1, 3):
-            x, y, z = axis_of(world, c, e)
-            now[0], now[1], now[2] = (
-                now[0] + x * force[c, e], now[1] + y * force[c, e], now[2] + z * force[c, e]
-            )  # fmt: skip
+        o, way = contacts(world)[local_contacts(world)[c]], local_way(world)[c]
+        into_world(world, c, force[c, 1:], o.turn_force[way])
+
+
+@kernel()
+def into_world(world, c, parts, out):
+    """Fill out (3,) with what has the parts (2,) along the axes of a row of what resists turning."""
+    out[0] = out[1] = out[2] = 0.0
+    for e in range(2):
+        x, y, z = axis_of(world, c, e + 1)
+        out[0], out[1], out[2] = out[0] + x * parts[e], out[1] + y * parts[e], out[2] + z * parts[e]
