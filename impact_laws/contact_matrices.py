@@ -14,6 +14,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
 from . import relaxation_kernels, sparse_kernels
+from .newton_kernels import NEWTON_AT_ONCE, eliminate
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -102,6 +103,8 @@ class DenseMatrix(ContactMatrix):
         turned = turned.reshape(-1, gap.size)
         matrix = turned[:, rows] + (1.0 + shift) * np.eye(int(rows.sum()))
         right = gap[rows] - turned[:, ~rows] @ gap[~rows]
+        if right.size <= NEWTON_AT_ONCE:  # with any number of threads the same digits, and none that waits
+            return right if eliminate(matrix, right, right.size) else None
         try:
             return np.linalg.solve(matrix, right).astype(np.float64, copy=False)
         except np.linalg.LinAlgError:

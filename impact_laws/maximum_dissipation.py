@@ -46,7 +46,8 @@ class MaximumDissipation:
         Relaxation sweeps in all; more end as INACCURATE with the residual reached.
 
     Source: Preclik, Eibl & Rüde. The rounds of relaxation and Newton steps were chosen over relaxation alone,
-    which cycles on hyperstatic problems (docs/laws.md).
+    which cycles on hyperstatic problems (docs/laws.md); with most dissipation, slip that opposes friction leans by
+    μ W_tn / W_nn, so that one Newton method serves both rules.
     """
 
     friction_rule: str = "maximum-dissipation"
@@ -132,7 +133,9 @@ class MaximumDissipation:
             status = ImpactStatus.INACCURATE
             message = f"residual {solver.residual:.3g} after {solver.sweeps} sweeps"
             if self.friction_rule != "coulomb":
-                message += "; friction_rule='coulomb' has a Newton method of its own, and solves nearly all"
+                message += (
+                    "; beyond critical friction there may be none: friction_rule='coulomb' solves nearly all"
+                )
         return ImpactOutcome.from_stages(
             problem,
             solver.impulse[None],

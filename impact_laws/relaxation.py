@@ -157,6 +157,16 @@ class Relaxation:
             relaxation_kernels.contact_frames(self.matrix.local, self.friction, frames)
         return frames
 
+    @cached_property
+    def _lean(self) -> Array | None:
+        """(nc, 2) of `lean_of_friction`, zero of Coulomb's friction; None where `natural_map` is not what the rule
+        asks for."""
+        lean = np.zeros((self.friction.size, 2))
+        if self.rule == relaxation_kernels.COULOMB:
+            return lean
+        applies = relaxation_kernels.lean_of_friction(self.matrix.local, self.friction, self.dim, lean)
+        return lean if applies else None
+
     @property
     def _newton_pays(self) -> bool:
         return self.q.size <= _NEWTON_UNKNOWNS or isinstance(self.matrix, BlockMatrix)
@@ -272,10 +282,21 @@ class Relaxation:
         return residual
 
     def _newton(self, x: Array, tolerance: float) -> None:
-        """Newton steps on x - S(x), S the one-contact solutions, with slopes of S by differences."""
-        if self.rule == relaxation_kernels.COULOMB:
-            self._keep(self._natural_newton(self.matrix, self.q, x, _NATURAL_STEPS, tolerance)[0])
-        elif self.q.size <= NEWTON_AT_ONCE:
+        """Newton steps on x - S(x), S the one-contact solutions, with slopes of S by differences; or, where these
+        do not solve it or the rule is Coulomb's, of `_natural_newton`."""
+        lean = np.zeros((self.friction.size, 2))
+        if self.rule != relaxation_kernels.COULOMB:
+            self._newton_of_solutions(x, tolerance)
+            if self._lean is None or self.solves(tolerance):
+                return
+            # solutions with Coulomb's friction are found from farther away, and are near
+            x = self._natural_newton(self.matrix, self.q, lean, x, _NATURAL_STEPS, tolerance)[0]
+            lean = self._lean
+        self._keep(self._natural_newton(self.matrix, self.q, lean, x, _NATURAL_STEPS, tolerance)[0])
+
+    def _newton_of_solutions(self, x: Array, tolerance: float) -> None:
+        """Newton steps on x - S(x)."""
+        if self.q.size <= NEWTON_AT_ONCE:
             self.residual, made = newton_dense(
                 self.W, self.q, self.friction, self.frames, self.rule, self.dim, tolerance, x, self.impulse,
                 self.residual,
@@ -316,10 +337,11 @@ class Relaxation:
                 break
 
     def _natural_newton(
-        self, matrix: ContactMatrix, q: Array, x: Array, most: int, tolerance: float
+        self, matrix: ContactMatrix, q: Array, lean: Array, x: Array, most: int, tolerance: float
     ) -> tuple[Array, int, bool]:
-        """Newton steps on x - P(x - ρ (q + W x)), whose zeros are all solutions with Coulomb's friction: the
-        impulses they lead to, how many, and whether these are a zero.
+        """Newton steps on x - P(x - ρ (q + W x)), whose zeros are all solutions with Coulomb's friction, or, with a
+        `lean` (nc, 2), with that of maximum dissipation: the impulses they lead to, how many, and whether these are
+        a zero.
 
         Where one contact has several, x - S(x) jumps between them; this does not. Steps may raise the gap up to
         the largest of the last few (Grippo, Lampariello & Lucidi).
@@ -332,7 +354,7 @@ class Relaxation:
             velocity = matrix.velocity(q, point)
             return float(
                 relaxation_kernels.natural_map(
-                    matrix.local, self.friction, dim, point, velocity, target, own, slopes
+                    matrix.local, self.friction, lean, dim, point, velocity, target, own, slopes
                 )
             )
 
@@ -361,8 +383,8 @@ class Relaxation:
         return x, made, solved
 
     def _proximal(self, x: Array, tolerance: float) -> None:
-        """The proximal point method, each step by Newton's method: with W + a I, which is regular where W is not,
-        towards a solution with Coulomb's friction; then steps of the rule itself from there.
+        """The proximal point method, each step by Newton's method: with W + a I, which is regular where W is not;
+        beyond the critical friction towards a solution with Coulomb's, then steps of the rule itself from there.
 
         `a` shrinks slowly while steps are easy, since each then gains more, and grows where they are hard or find
         no end. In packings of 336 to 801 planar contacts of disks, which lack hundreds of ranks, all four tried are
@@ -371,10 +393,11 @@ class Relaxation:
         """
         mean = float(np.trace(self.W)) / self.q.size
         share, x = _PROXIMAL, x.copy()
+        lean = np.zeros((self.friction.size, 2)) if self._lean is None else self._lean
         for _ in range(_PROXIMAL_STEPS):
             a = share * mean
             regular = self.matrix.plus(a)
-            found, made, solved = self._natural_newton(regular, self.q - a * x, x, _INNER, tolerance)
+            found, made, solved = self._natural_newton(regular, self.q - a * x, lean, x, _INNER, tolerance)
             if not solved:
                 if share == _MOST_PROXIMAL:
                     break

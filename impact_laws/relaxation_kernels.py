@@ -15,6 +15,7 @@ from .numbering_kernels import order_by_state, ordered_matrix, ordered_rows, put
 from .tolerances import (
     ALIKE,
     DISSIPATION_DEGENERATE,
+    DISSIPATION_PARABOLA,
     DISSIPATION_POLISH,
     PLANAR_SINGULAR,
     RELAXATION_ALIGNED,
@@ -476,8 +477,41 @@ def solution_slopes(local, u, friction, frames, rule, dim, x, slopes):
 
 
 @kernel()
-def natural_map(local, friction, dim, x, u, target, own, slopes):
-    """Projections of x - ρ u on the cones, u = q + W x: fixed points are all solutions with Coulomb's friction.
+def lean_of_friction(local, friction, dim, lean):
+    """Fill lean (nc, 2) with m = μ W_tn / W_nn of every contact, as `natural_map` takes it of maximum dissipation;
+    whether it says what that asks for: not beyond the critical friction, |m| >= 1.
+
+    Where a contact slides, its kinetic energy over the plane of zero normal velocity is least on the cone with
+    u_t = -λ (x_t / |x_t| + m), λ >= 0: then w = u_t + λ m opposes x_t as slip does with Coulomb's friction. Of a
+    velocity u_t that has one λ, the root of |u_t + λ m| = λ.
+    """
+    applies = True
+    for c in range(friction.size):
+        lean[c, 0] = lean[c, 1] = square = 0.0
+        for r in range(1, dim):
+            part = friction[c] * local[c, r, 0] / local[c, 0, 0] if local[c, 0, 0] > 0.0 else 0.0
+            lean[c, r - 1] = part if dim == 3 else 0.0  # in the plane w and u_t have one sign
+            square += part * part
+        applies = applies and square < (1.0 - DISSIPATION_PARABOLA) ** 2
+    return applies
+
+
+@kernel(forceinline=True)
+def leant(u1, u2, m1, m2):
+    """The velocity w of `lean_of_friction` of a tangential velocity (u1, u2): (w1, w2, the derivatives of λ)."""
+    rest, along = (1.0 - m1 * m1) - m2 * m2, u1 * m1 + u2 * m2
+    root = np.sqrt(along * along + rest * (u1 * u1 + u2 * u2))
+    if root == 0.0:
+        return u1, u2, 0.0, 0.0
+    size = (along + root) / rest
+    d1, d2 = (m1 + (along * m1 + rest * u1) / root) / rest, (m2 + (along * m2 + rest * u2) / root) / rest
+    return u1 + size * m1, u2 + size * m2, d1, d2
+
+
+@kernel()
+def natural_map(local, friction, lean, dim, x, u, target, own, slopes):
+    """Projections of x - ρ u on the cones, u = q + W x: fixed points are all solutions with Coulomb's friction, or,
+    with the `lean` (nc, 2) of `lean_of_friction` and not zero, with that of maximum dissipation.
 
     Tangential projections use the disk of the projected normal impulse (Alart & Curnier). Fills target and its
     derivative (nc, dim, dim): `own` by x at fixed u, `slopes` by -u. Returns |x - target|². `local` as in
@@ -500,12 +534,19 @@ def natural_map(local, friction, dim, x, u, target, own, slopes):
             own[c, 0, 0] = 1.0
             slopes[c, 0, 0] = rn
             bound = friction[c] * normal
-            t1 = x[i + 1] - rt * u[i + 1]
-            t2 = x[i + 2] - rt * u[i + 2] if dim == 3 else 0.0
+            m1, m2 = lean[c, 0], lean[c, 1]
+            leans = m1 != 0.0 or m2 != 0.0
+            w1, w2, d1, d2 = u[i + 1], u[i + 2] if dim == 3 else 0.0, 0.0, 0.0
+            if leans:
+                w1, w2, d1, d2 = leant(w1, w2, m1, m2)
+            t1 = x[i + 1] - rt * w1
+            t2 = x[i + 2] - rt * w2 if dim == 3 else 0.0
             length = np.sqrt(t1 * t1 + t2 * t2)
             if length <= bound:
+                target[i + 1] = t1
+                if dim == 3:
+                    target[i + 2] = t2
                 for r in range(1, dim):
-                    target[i + r] = x[i + r] - rt * u[i + r]
                     own[c, r, r] = 1.0
                     slopes[c, r, r] = rt
             else:
@@ -525,6 +566,11 @@ def natural_map(local, friction, dim, x, u, target, own, slopes):
                     for r in range(1, 3):
                         for s in range(1, 3):
                             slopes[c, r, s] = rt * own[c, r, s]
+            if leans:
+                for r in range(1, 3):
+                    by_size = slopes[c, r, 1] * m1 + slopes[c, r, 2] * m2
+                    slopes[c, r, 1] += by_size * d1
+                    slopes[c, r, 2] += by_size * d2
         for r in range(dim):
             total += (x[i + r] - target[i + r]) ** 2
     return total

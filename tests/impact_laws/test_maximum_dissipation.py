@@ -15,6 +15,7 @@ from carom.impact_laws import (
     MaximumDissipation,
     relaxation_kernels,
 )
+from carom.impact_laws.dissipation_kernels import dissipate
 from carom.impact_laws.relaxation import Relaxation
 
 PROBLEMS = Path(__file__).parents[3] / "shared" / "data" / "contact_problems.npz"
@@ -150,6 +151,93 @@ def test_proximal_steps_alone_solve_piles_from_anywhere(rule, seed):
     assert solver.sweeps == 0
     assert solver.residual <= 1e-10
     assert distance_from_fixed_point(problem, solver.impulse, rule) <= 1e-9
+
+
+def bricks(random, layers, row):
+    """Bricks of a wall that come down on each other askew, with four contacts a pair: fewer freedoms than rows."""
+    places = [(i + 0.5 * (k % 2), k) for k in range(layers) for i in range(row - k % 2)]
+    index = {place: brick for brick, place in enumerate(places)}
+    bodies, points, normals = [], [], []
+    for (x, k), brick in index.items():
+        for under in [(x - 0.5, k - 1), (x + 0.5, k - 1)] if k else [(x, -1)]:
+            if k and under not in index:
+                continue
+            normal = np.array([*(0.1 * random.normal(size=2)), 1.0])
+            ends = max(x, under[0]) - 0.45, min(x, under[0]) + 0.45
+            for end in ends:
+                for side in (-0.2, 0.2):
+                    bodies.append((brick, index.get(under, -1)))
+                    points.append((end, side, 0.4 * k))
+                    normals.append(normal / np.linalg.norm(normal))
+    centre = np.array([(x, 0.0, 0.4 * k + 0.2) for x, k in places])
+    velocity = 0.3 * random.normal(size=(len(places), 6))
+    velocity[:, 2] -= 1.0
+    mass = random.uniform(0.5, 2.0, len(places))
+    return ContactNetwork.of_points(bodies, points, normals, centre, mass, 0.1 * mass, velocity, friction=0.5)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize(("layers", "row", "seed"), [(3, 3, 0), (5, 4, 1), (5, 4, 4), (7, 4, 0)])
+def test_walls_of_bricks_are_solved_by_newton(rule, layers, row, seed):
+    """Saved: sweeps without end, which stayed at residuals of 1e-6, ended heaps of fifty boxes."""
+    problem = bricks(np.random.default_rng(seed), layers, row).dense()
+    assert np.linalg.matrix_rank(problem.W, tol=1e-10) < len(problem.u) - 20
+    outcome = MaximumDissipation(rule).resolve(problem)
+    assert outcome.resolved, outcome.message
+    assert outcome.info["residual"] <= 1e-10
+    assert outcome.info["sweeps"] <= 25
+    assert distance_from_fixed_point(problem, outcome.impulse, rule) <= 1e-9
+    assert outcome.energy_change < 0.0
+
+
+def test_most_dissipation_is_friction_against_a_leaning_velocity():
+    """Where a contact alone slides, w = u_t + λ m opposes its impulse, |w| = λ; the natural map stays there."""
+    random = np.random.default_rng(3)
+    slides = 0
+    for _ in range(200):
+        root = random.normal(size=(3, 3))
+        A, mu = root @ root.T + 0.3 * np.eye(3), np.array([random.uniform(0.05, 1.0)])
+        b = random.normal(size=3)
+        lean, x, own, slopes = np.empty((1, 2)), np.empty(3), np.empty((1, 3, 3)), np.empty((1, 3, 3))
+        if not relaxation_kernels.lean_of_friction(A[None], mu, 3, lean):
+            assert mu[0] * np.hypot(A[0, 1], A[0, 2]) >= A[0, 0] * (1 - 1e-12)
+            continue
+        dissipate(A, b, mu[0], x)
+        target = np.empty(3)
+        relaxation_kernels.natural_map(A[None], mu, lean, 3, x, A @ x - b, target, own, slopes)
+        np.testing.assert_allclose(target, x, rtol=0, atol=1e-12 * (1 + np.abs(x).max()))
+        u = A @ x - b
+        if x[0] > 0.0 and np.hypot(u[1], u[2]) > 1e-6:
+            slides += 1
+            w1, w2, _, _ = relaxation_kernels.leant(u[1], u[2], *lean[0])
+            size = np.hypot(w1, w2)
+            np.testing.assert_allclose((w1 - u[1], w2 - u[2]), size * lean[0], atol=1e-12 * size)
+            np.testing.assert_allclose((w1, w2), -size * x[1:] / np.hypot(x[1], x[2]), atol=1e-8 * size)
+    assert slides > 40
+
+
+@pytest.mark.parametrize("leans", [False, True])
+def test_slopes_of_the_natural_map_are_its_differences(leans):
+    random = np.random.default_rng(5)
+    W = np.eye(3)[None].repeat(2, axis=0) + 0.2
+    mu, x, u = np.array([0.4, 0.7]), random.normal(size=6), random.normal(size=6)
+    u[0] = u[3] = -3.0  # both press
+    lean = np.zeros((2, 2))
+    if leans:
+        assert relaxation_kernels.lean_of_friction(W, mu, 3, lean)
+        assert (lean != 0.0).all()
+
+    def mapped(velocity):
+        target, own, slopes = np.empty(6), np.empty((2, 3, 3)), np.empty((2, 3, 3))
+        relaxation_kernels.natural_map(W, mu, lean, 3, x, velocity, target, own, slopes)
+        return target, slopes
+
+    _, slopes = mapped(u)
+    for i in range(6):
+        high, low = mapped(u + 1e-6 * np.eye(6)[i])[0], mapped(u - 1e-6 * np.eye(6)[i])[0]
+        contact = i // 3
+        expected = -(high - low)[3 * contact : 3 * contact + 3] / 2e-6
+        np.testing.assert_allclose(slopes[contact, :, i % 3], expected, atol=1e-7)
 
 
 def packing_in_flow(seed, side):
