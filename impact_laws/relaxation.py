@@ -23,6 +23,7 @@ _RELAXATIONS = (1.0, 1.0, 0.7, 1.2)  # of the rounds in turn
 _PROXIMAL = 0.1  # of the mean of the diagonal of W, at first
 _LEAST_PROXIMAL, _MOST_PROXIMAL = 1e-7, 1.0
 _PROXIMAL_STEPS = 400
+_MOST_NEWTON_STEPS = 10_000  # of one problem, after which only sweeps follow: badly scaled ones took minutes
 _EASY, _HARD = 6, 12  # steps of Newton's method up to which one is easy, and above which it is hard
 
 
@@ -169,7 +170,8 @@ class Relaxation:
 
     @property
     def _newton_pays(self) -> bool:
-        return self.q.size <= _NEWTON_UNKNOWNS or isinstance(self.matrix, BlockMatrix)
+        few = self.q.size <= _NEWTON_UNKNOWNS or isinstance(self.matrix, BlockMatrix)
+        return few and self.newton_steps < _MOST_NEWTON_STEPS
 
     def solves(self, tolerance: float) -> bool:
         """Whether the best impulse met counts as a solution."""
@@ -207,7 +209,7 @@ class Relaxation:
             x = self.impulse.copy()
             if rounds >= 4 and rounds % 2 == 0:
                 if self.rule == relaxation_kernels.COULOMB and self.q.size <= NEWTON_AT_ONCE:
-                    for _ in range(_RESTARTS):
+                    for _ in range(_RESTARTS if self._newton_pays else 0):
                         self._newton(self._anywhere(rng), tolerance)
                         if self.solves(tolerance):
                             return
@@ -395,6 +397,8 @@ class Relaxation:
         share, x = _PROXIMAL, x.copy()
         lean = np.zeros((self.friction.size, 2)) if self._lean is None else self._lean
         for _ in range(_PROXIMAL_STEPS):
+            if self.newton_steps >= _MOST_NEWTON_STEPS:
+                break
             a = share * mean
             regular = self.matrix.plus(a)
             found, made, solved = self._natural_newton(regular, self.q - a * x, lean, x, _INNER, tolerance)

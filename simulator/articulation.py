@@ -207,6 +207,16 @@ class Articulation:
         which = np.flatnonzero(self.coordinate_joint == joint)
         return [body for body in self.coordinates.ends[which, :2].ravel().tolist() if body >= 0]
 
+    def driving_forces(self, states: Array) -> tuple[Array, Array]:
+        """Of springs, dampers and drives, one each row of `forces` [N or N m] at states (n, 13) of all bodies, and
+        derivatives (k, 6 n) of their coordinates' rates by velocities of bodies."""
+        J, _, rate, value = joint_rows(states, self.forces.ends, self.forces.geometry)
+        effort, stiffness, target, damping, speed = self.law[:, :5].T
+        with np.errstate(over="ignore", invalid="ignore"):
+            force = effort + stiffness * (target - value) + damping * (speed - rate)
+            return np.clip(force, -self.largest, self.largest), J
+
+    @np.errstate(over="ignore", invalid="ignore")
     def spring_energy(self, states: Array) -> float:
         """Energy [J] of all springs in joints, at states (n, 13) of all bodies."""
         _, _, _, value = joint_rows(states, self.forces.ends, self.forces.geometry)

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from ..bodies.checks import shown
 from .state import Array, Model, State, rotation_matrices
 
 _UNIT = 1e-6  # deviation from unit length that a quaternion may have before it is normalised
@@ -35,9 +36,14 @@ def packed_state(model: Model, state: Any, now: Array) -> Array:
 
 def _checked(model: Model, field: str, value: Any, width: int) -> Array:
     try:
-        array = np.array(value, dtype=float)
-    except (TypeError, ValueError):
-        raise TypeError(f"{field}: expected an array of numbers, got {value!r}") from None
+        raw = np.asarray(value)
+    except ValueError:
+        raise ValueError(
+            f"{field}: expected shape ({model.count}, {width}), got rows of unequal length"
+        ) from None
+    if raw.dtype.kind not in "fiu":
+        raise TypeError(f"{field}: expected an array of numbers, got {shown(value)}")
+    array = raw.astype(float)
     if array.shape != (model.count, width):
         raise ValueError(f"{field}: expected shape ({model.count}, {width}), got {array.shape}")
     for body in np.flatnonzero(model.movable & ~np.isfinite(array).all(axis=1)):

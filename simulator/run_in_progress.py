@@ -30,7 +30,7 @@ from .notes import STATE_SET, drive_note
 from .record.law_description import law_description
 from .record.trajectory import RunStatus, Trajectory
 from .remarks import remarks_on
-from .start_checks import refuse_loose_joints, refuse_overlap
+from .start_checks import refuse_force_without_end, refuse_loose_joints, refuse_overlap
 from .state import Array, Model, State
 from .turn import Turn
 from .user_events import EventFunctionError, UserEvents
@@ -253,7 +253,9 @@ class RunInProgress:
         self.turn.refuse_others()
         number = self.model.scene.joint_index(joint)
         articulation = self.model.articulation.with_drive(number, drive)
-        self.model = self.world.model = replace(self.model, articulation=articulation)
+        model, states = replace(self.model, articulation=articulation), self.world.states_at(self.time)
+        refuse_force_without_end(model, states, f"at t = {self.time:g} s")
+        self.model = self.world.model = model
         self.note(drive_note(self.model.scene.joints[number].name, drive))
         set_force_laws(self.world.force_rows, articulation.law, articulation.largest)
         for body in articulation.moved_by(number):
@@ -315,4 +317,5 @@ class RunInProgress:
         loop.start(world.address)
         refuse_overlap(world, when)
         refuse_loose_joints(self.model, states, when)
+        refuse_force_without_end(self.model, states, when)
         return world

@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..bodies.joints import DrivenJoint
+from ..bodies.rotation import rotation_matrices
 from .collision.pairs import overlap, pair_gap, pair_size
 from .engine.loop_kernels import begin_inside, close_pairs
 from .state import Array, Model
@@ -52,4 +53,30 @@ def refuse_loose_joints(model: Model, states: Array, when: str) -> None:
         raise ValueError(
             f"joint {scene.joints[number].name!r}: {when}, expected its coordinate within its limits "
             f"{joint.limits}, got {coordinate:.9g}"
+        )
+
+
+def refuse_force_without_end(model: Model, states: Array, when: str) -> None:
+    """ValueError, which says `when`, where a spring, damper or drive in a joint accelerates a body so much that the
+    square of that is no number.
+
+    The engine takes squares of accelerations, and bodies under such a force would count as at rest: nothing is
+    large beside infinity.
+    """
+    articulation = model.articulation
+    if not len(articulation.law):
+        return
+    force, J = articulation.driving_forces(states)
+    turn = rotation_matrices(states[:, 3:7])
+    J = J.reshape(len(force), len(states), 2, 3)
+    with np.errstate(over="ignore", invalid="ignore"):
+        pushed = np.einsum("nij,knj->kni", model.inverse_mass, J[:, :, 0] * force[:, None, None])
+        inverse_inertia = turn @ model.inverse_inertia @ turn.transpose(0, 2, 1)
+        turned = np.einsum("nij,knj->kni", inverse_inertia, J[:, :, 1] * force[:, None, None])
+        squares = (pushed**2).sum(axis=(1, 2)) + (turned**2).sum(axis=(1, 2))
+    for row in np.flatnonzero(~np.isfinite(squares)):
+        joint = model.scene.joints[int(articulation.force_joint[row])]
+        raise ValueError(
+            f"joint {joint.name!r}: {when}, expected a force of its spring, damping and drive under which squares "
+            f"of accelerations are numbers, got {force[row]:g} N or N m"
         )

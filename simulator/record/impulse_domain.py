@@ -111,7 +111,7 @@ class ImpulseDomain:
         return times[jumps], before[jumps], after[jumps]
 
     def _checked(self, s: Any) -> Array:
-        places = checks.array("s", [s] if np.ndim(s) == 0 else s, (None,))
+        places = checks.array("s", s if np.iterable(s) else [s], (None,))
         low, high = self.start, self.end
         outside = places[~((places >= low) & (places <= high))]
         if len(outside):

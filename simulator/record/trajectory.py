@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...bodies import Scene
+from ...bodies import Scene, checks
 from ...bodies.forces import function_name
 from ...interrupts import interrupts_wait
 from ..collision.pairs import collision_pairs, overlap, reach_of_pairs
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 _ROWS_AT_ONCE = 1024
 """States evaluated together: with the numbers of their pieces they fill a few megabytes."""
+_MOST_SAMPLES = 10_000_000
 
 
 class RunStatus(Enum):
@@ -249,6 +250,14 @@ class Trajectory:
         """
         if not (isinstance(side, str) and side in ("left", "right")):
             raise ValueError(f"side: expected 'left' or 'right', got {side!r}")
+        times = self._checked_times(t)
+        packed = self._packed(times, side)
+        if np.ndim(t) == 0:
+            return State.unpacked(float(times[0]), packed[0], self.scene)
+        return State.unpacked(times, packed, self.scene)
+
+    def _checked_times(self, t: Any) -> Array:
+        """Times (T,) [s], of one number too; TypeError or ValueError for anything but times within the run."""
         try:
             given = np.asarray(t)
         except ValueError:  # rows of unequal length
@@ -263,10 +272,7 @@ class Trajectory:
             raise ValueError(
                 f"t: expected times within [{self.start_time:g}, {self.known_until:g}] s, got {outside[0]:g}"
             )
-        packed = self._packed(times, side)
-        if np.ndim(t) == 0:
-            return State.unpacked(float(times[0]), packed[0], self.scene)
-        return State.unpacked(times, packed, self.scene)
+        return times
 
     def _packed(self, times: Array, side: str) -> Array:
         """Packed states (T, n, 13) at times (T,)."""
@@ -410,6 +416,8 @@ class Trajectory:
 
         Where that means more than so many `looks` at pairs, only evenly chosen ones of these times are taken.
         """
+        samples = checks.whole("samples", samples, _MOST_SAMPLES)
+        looks = None if looks is None else checks.whole("looks", looks, 2**63 - 1)
         times = np.unique(
             np.concatenate([np.linspace(self.start_time, self.end_time, samples), self.event_times])
         )
@@ -421,7 +429,7 @@ class Trajectory:
 
     def overlap_at(self, t: Any) -> float:
         """Deepest overlap [m] of any pair at time(s) `t` [s], 0 where none overlaps."""
-        return self._deepest_overlap(np.atleast_1d(np.asarray(t, dtype=float)), self._collision_pairs())
+        return self._deepest_overlap(self._checked_times(t), self._collision_pairs())
 
     def _collision_pairs(self) -> NDArray[np.int64]:
         return np.array(collision_pairs(self.model), dtype=np.int64).reshape(-1, 2)

@@ -1,6 +1,8 @@
 """Hostile values for every argument of what a scene is made of and a run is told, and scenes that nobody means."""
 
 import inspect
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -31,6 +33,18 @@ def floor_and_ball() -> carom.Scene:
 def simulator(**how: Any) -> carom.Simulator:
     """Of that."""
     return carom.Simulator(floor_and_ball(), carom.AnitescuPotra(), **how)
+
+
+@cache
+def fall() -> carom.Trajectory:
+    """A run of that."""
+    return simulator().run(0.1)
+
+
+def state_with(**how: Any) -> None:
+    """Set a state in which a field is another."""
+    falling = simulator()
+    falling.state = replace(falling.state.copy(), **how)
 
 
 def jointed(joint: type, **how: Any) -> None:
@@ -163,7 +177,21 @@ CALLS: dict[str, tuple[Any, dict[str, Any]]] = {
     "joint_state": (lambda **how: simulator().joint_state(**how), {"joint": "hinge"}),
     "set_drive": (lambda **how: simulator().set_drive(**how), {"joint": "hinge", "drive": carom.Drive()}),
     "state": (lambda state: setattr(simulator(), "state", state), {"state": None}),
-    "sample": (lambda **how: simulator().run(0.1).sample(**how), {"t": 0.05, "side": "left"}),
+    "state with": (
+        state_with,
+        dict.fromkeys(("position", "orientation", "velocity", "angular_velocity"), None),
+    ),
+    "sample": (lambda **how: fall().sample(**how), {"t": 0.05, "side": "left"}),
+    "energy": (lambda **how: fall().energy(**how), {"t": 0.05, "side": "left"}),
+    "ledger": (lambda **how: fall().ledger(**how), {"t": 0.05, "side": "left"}),
+    "overlap_at": (lambda t: fall().overlap_at(t), {"t": 0.05}),
+    "largest_overlap": (lambda **how: fall().largest_overlap(**how), {"samples": 5, "looks": 9}),
+    "contact_forces": (lambda **how: fall().contact_forces(**how), {"t": 0.05, "side": "left"}),
+    "joint_forces": (lambda **how: fall().joint_forces(**how), {"t": 0.05, "side": "left"}),
+    "contact_impulse": (lambda **how: fall().contact_impulse(**how), {"start": 0.05, "end": 0.06}),
+    "over_impulse.s": (lambda **how: fall().over_impulse().s(**how), {"t": 0.05, "side": "left"}),
+    "over_impulse.time": (lambda s: fall().over_impulse().time(s), {"s": 0.05}),
+    "over_impulse.sample": (lambda s: fall().over_impulse().sample(s), {"s": 0.05}),
     "resume": (
         lambda **how: carom.Simulator.resume(simulator().run(1.0), **how),
         {"event": 0, "law": None, "event_limit": 9},

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import minimize
 
-from carom.impact_laws import ImpactProblem
+from carom.impact_laws import ImpactProblem, ImpactStatus, MaximumDissipation
 from carom.impact_laws import dissipation_kernels as kernels
 from carom.impact_laws.coulomb_solutions import coulomb_solutions
 
@@ -386,3 +386,14 @@ def test_two_hundred_thousand_contacts():
         excess[i] = _excess(A[i], b[i], x[i], reference.solve_by_quartic(A[i], b[i], mu[i]))
     assert excess[condition < 1e7].max() <= 1e-12
     assert excess.max() <= 1e-11
+
+
+def test_a_problem_that_newtons_method_cannot_solve_is_given_up():
+    """Of badly scaled ones, sweeps and steps of Newton's method went on for a minute and more."""
+    half = np.array([[0.7, 0.5, -0.3], [-0.7, -0.1, 1.3], [0.3, 0.6, -0.2]])
+    scale = 10.0 ** np.array([-65.0, 64.0, 28.0])
+    W = half @ half.T * scale[:, None] * scale
+    problem = ImpactProblem(W, [-2.9999999999999997e58, -5e66, -3e-65], friction=1.0, restitution=0.0, dim=3)
+    outcome = MaximumDissipation(friction_rule="coulomb").resolve(problem)
+    assert outcome.status is ImpactStatus.INACCURATE
+    assert outcome.info["newton_steps"] <= 10_100

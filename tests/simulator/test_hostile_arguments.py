@@ -1,6 +1,8 @@
 """Arguments that ended in numpy's words, or slipped through: each found case in carom's own."""
 
 import math
+import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -79,6 +81,90 @@ def test_a_joint_at_its_limit_may_start_there():
     scene = floor_and_ball()
     scene.add_joint(carom.PrismaticJoint(1, axis=(0, 0, 1), limits=(0.0, 1.0)))
     assert carom.Simulator(scene, carom.AnitescuPotra()).run(0.1).status is carom.RunStatus.AT_REST
+
+
+HINGE = {"anchor": (0, 0, 2), "axis": (0, 1, 0)}
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize(
+    ("how", "force"),
+    [
+        ({"spring": carom.Spring(1.0, 1e308)}, "1e+308"),
+        ({"spring": carom.Spring(1.0, -1e200)}, "-1e+200"),
+        ({"spring": carom.Spring(1e200, 1e200)}, "inf"),
+        ({"drive": carom.Drive(effort=1e308)}, "1e+308"),
+        ({"drive": carom.Drive(damping=1e200, rate=1e200, limit=1e300)}, "1e+300"),
+    ],
+)
+def test_a_force_beyond_the_range_of_numbers_is_no_rest(how, force):
+    """A ball on a hinge under such a spring came to rest at once."""
+    scene = floor_and_ball()
+    scene.add_joint(carom.RevoluteJoint(1, **HINGE, **how, name="hinge"))
+    words = rf"joint 'hinge': at the start, expected a force of its .*, got {re.escape(force)} N or N m"
+    with pytest.raises(ValueError, match=words):
+        carom.Simulator(scene, carom.AnitescuPotra())
+
+
+def test_a_drive_beyond_the_range_of_numbers_is_not_set():
+    scene = floor_and_ball()
+    scene.add_joint(carom.RevoluteJoint(1, **HINGE, drive=carom.Drive(effort=1.0), name="hinge"))
+    simulator = carom.Simulator(scene, carom.AnitescuPotra())
+    with pytest.raises(
+        ValueError, match=r"joint 'hinge': at t = 0 s, expected a force of its .*, got 1e\+308"
+    ):
+        simulator.set_drive("hinge", carom.Drive(effort=1e308))
+    simulator.set_drive("hinge", carom.Drive(effort=1e308, limit=1.0))
+    assert simulator.run(0.01).status is carom.RunStatus.REACHED_END
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_the_energy_of_a_spring_beyond_the_range_of_numbers_is_infinite():
+    scene = floor_and_ball()
+    scene.add_joint(carom.PrismaticJoint(1, axis=(0, 1, 0), spring=carom.Spring(1e-200, 1e300)))
+    simulator = carom.Simulator(scene, carom.AnitescuPotra())
+    assert simulator.model.spring_energy(simulator.state) == math.inf
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("fast", r"velocity: expected an array of numbers, got 'fast' \(str\)"),
+        ([["1", "2", "3"]] * 2, "velocity: expected an array of numbers, got "),
+        (np.zeros((2, 3), dtype=complex), "velocity: expected an array of numbers, got "),
+        ([[10**400, 0, 0]] * 2, "velocity: expected an array of numbers, got "),
+        ([[1.0, 2.0], [3.0]], r"velocity: expected shape \(2, 3\), got rows of unequal length"),
+        ([1.0, 2.0, 3.0], r"velocity: expected shape \(2, 3\), got \(3,\)"),
+    ],
+)
+def test_a_state_of_other_than_numbers_is_refused_by_name(value, words):
+    """Texts of numbers were taken for these, parts of complex ones left out, and a number too large was an error
+    of numpy."""
+    simulator = carom.Simulator(floor_and_ball(), carom.AnitescuPotra())
+    with pytest.raises((TypeError, ValueError), match=words):
+        simulator.state = replace(simulator.state.copy(), velocity=value)
+
+
+def test_times_of_overlaps_are_refused_by_name():
+    run = carom.Simulator(floor_and_ball(), carom.AnitescuPotra()).run(0.1)
+    assert run.overlap_at([0.0, 0.1]) == run.overlap_at(0.05) == run.largest_overlap(2) == 0.0
+    for wrong, words in (
+        ("now", "t: expected a number or an array of numbers, got now"),
+        ([[0.0, 0.1]], r"t: expected a number or an array of shape \(T,\), got shape \(1, 2\)"),
+        ([[0.0, 0.1], [0.0]], "t: expected a number or an array of numbers"),
+        (9.0, r"t: expected times within \[0, 0.1\] s, got 9"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=words):
+            run.overlap_at(wrong)
+    for how, words in (
+        ({"samples": "many"}, r"samples: expected a whole number, got 'many' \(str\)"),
+        ({"samples": -1}, "samples: expected a whole number from 0 to 10000000, got -1"),
+        ({"looks": 0.5}, r"looks: expected a whole number, got 0.5 \(float\)"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=words):
+            run.largest_overlap(**how)
+    with pytest.raises(ValueError, match=r"s: expected numbers of shape .*, got rows of unequal length"):
+        run.over_impulse().time([[0.0], [0.0, 0.1]])
 
 
 def test_bodies_of_no_mass_to_speak_of():
