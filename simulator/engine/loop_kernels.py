@@ -108,6 +108,7 @@ NO_PROGRESS, LAW_FAILED, SEARCH_FAILED, HOLD_FAILED, FORCE_FAILED, EVENT_LIMIT =
 """Why the loop returns: from NO_PROGRESS on the run cannot go on."""
 JAMMED = 20  # no forces in the cones: the law is asked for velocities from which there are some
 
+CRAWL_TURNS = 30  # that a search counts which goes on from where it came to: it takes as long
 JAMS_IN_A_ROW = 20
 MOST_AT_ONCE = 256  # meetings of one instant that are looked at together
 _FOUND, _MEMBERS = NUMBER["found"], NUMBER["members"]
@@ -145,6 +146,8 @@ def advance(world):
         drop_first(world)
         happened = w.happened
         why = REACHED
+        if what == CRAWLS:
+            turns += CRAWL_TURNS
         if what == BOUND or what == CRAWLS:  # may meet: now find out exactly
             why = REACHED if search(world, first, second, w.time, what == CRAWLS) else SEARCH_FAILED
         elif what == CELL:  # comes among other neighbours

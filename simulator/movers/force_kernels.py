@@ -37,7 +37,7 @@ APART, SLIPS, STICKS = 0, 1, 2
 
 FIRM, SOFT, FIRMEST = 1e3, 10.0, 1e4  # r, times the mean stiffness of a contact
 ROUNDS, NEWTON_STEPS, HALVINGS = 200, 30, 12
-STILL = 500  # rounds that gain nothing
+STILL, NEARLY = 10, 1e3  # rounds that gain nothing, and residual [tolerance] below which that is rounding
 ROUNDING = 1e-16
 INEXACT = 1e-5  # of the residual before a round: what Newton's method may leave in it
 
@@ -531,10 +531,10 @@ def solve_forces(s, p, joint, a, warm, tolerance):
                     changed = max(changed, abs(p[c, 0] - lag[c]) / max(stiff, 1e-300))
             if max(residual, changed) <= tolerance:
                 return residual, made
-            if whole:  # only rounding is left
+            if whole:
                 still = still + 1 if residual > 0.9 * smallest else 0
                 smallest = min(smallest, residual)
-                if still >= STILL:
+                if still >= STILL and residual <= NEARLY * tolerance:
                     return residual, made
             r = min(10.0 * r, FIRMEST) if whole else min(3.0 * r, FIRM)
             if not whole:
