@@ -226,9 +226,7 @@ def read_turn_directions(world):
         before, line = o.turn_axis[way], local_along(world)[c] >= 0
         if not line and o.turn_line[way] == 0:
             continue
-        for e in range(2):
-            x, y, z = axis_of(world, c, e + 1)
-            direction[c, e] = dot(x, y, z, before[0], before[1], before[2])
+        from_world(world, c, before, direction[c])
         length = np.sqrt(direction[c, 0] ** 2 + direction[c, 1] ** 2)
         for e in range(2):
             direction[c, e] = direction[c, e] / length if length > 0.0 else 1.0 - e
@@ -239,11 +237,9 @@ def read_turn_forces(world):
     """Fill the forces of what resists turning, about its axes now, from those that it had."""
     w, force = header(world), local_force(world)
     for c in range(w.nc, w.nr):
-        before = contacts(world)[local_contacts(world)[c]].turn_force[local_way(world)[c]]
+        o, way = contacts(world)[local_contacts(world)[c]], local_way(world)[c]
         force[c, 0] = force[local_parent(world)[c], 0]
-        for e in range(1, 3):
-            x, y, z = axis_of(world, c, e)
-            force[c, e] = dot(x, y, z, before[0], before[1], before[2])
+        from_world(world, c, o.turn_force[way], force[c, 1:])
 
 
 @kernel()
@@ -262,3 +258,11 @@ def into_world(world, c, parts, out):
     for e in range(2):
         x, y, z = axis_of(world, c, e + 1)
         out[0], out[1], out[2] = out[0] + x * parts[e], out[1] + y * parts[e], out[2] + z * parts[e]
+
+
+@kernel()
+def from_world(world, c, vector, parts):
+    """Fill parts (2,) with those of a vector (3,) along the axes of a row of what resists turning."""
+    for e in range(2):
+        x, y, z = axis_of(world, c, e + 1)
+        parts[e] = dot(x, y, z, vector[0], vector[1], vector[2])
