@@ -23,6 +23,10 @@ LEAST_CRAWL = 1e-2
 """[of the scene's duration] By how much a search must have come forward in so many steps to be gone on with later.
 Smaller: runs that hardly get on. Larger: bodies that slide along each other without pressing end the run."""
 
+MOST_CRAWLS = 300
+"""Searches that may be gone on with in a row while nothing else happens, each of which takes some milliseconds.
+Larger: runs that get nowhere, where one body is far slower than rounding of another. Smaller: as LEAST_CRAWL."""
+
 FLAT_EDGE = 1e-10
 """[sine of the bend] Triangles that bend less at their common edge are one face there. Larger: real ridges are not
 felt. Smaller: rounding makes ridges on flat faces, at which sliding corners would stop."""

@@ -25,6 +25,7 @@ from ..tolerances import (
     CONTACT_GAP,
     LASTING,
     MICRO_STEP,
+    MOST_CRAWLS,
     STAY,
     STOPPED_SLIP,
 )
@@ -148,7 +149,9 @@ def advance(world):
         why = REACHED
         if what == CRAWLS:
             turns += CRAWL_TURNS
-        if what == BOUND or what == CRAWLS:  # may meet: now find out exactly
+        if what == CRAWLS and count_crawl(world) > MOST_CRAWLS:
+            why = SEARCH_FAILED
+        elif what == BOUND or what == CRAWLS:  # may meet: now find out exactly
             why = REACHED if search(world, first, second, w.time, what == CRAWLS) else SEARCH_FAILED
         elif what == CELL:  # comes among other neighbours
             come_among(world, second // 64, second % 64)
@@ -175,6 +178,16 @@ def advance(world):
             return why
         if w.waits_for and w.happened > happened:
             return TOLD
+
+
+@kernel()
+def count_crawl(world):
+    """How many searches have gone on in small steps since anything happened, with one more."""
+    w = header(world)
+    if w.happened != w.crawled_after:
+        w.crawled, w.crawled_after = 0, w.happened
+    w.crawled += 1
+    return w.crawled
 
 
 @kernel()

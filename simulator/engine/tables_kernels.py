@@ -440,6 +440,8 @@ HEADER = np.dtype(
         ("failed_second", WHOLE),
         ("span", FLOAT),  # argument, and answer, of searches
         ("crawls", WHOLE),  # whether a search goes on from there
+        ("crawled", WHOLE),  # how many searches have gone on since the last event,
+        ("crawled_after", WHOLE),  # and how many events there were by then
         ("never_rests", WHOLE),  # whether forces may change at any time
         ("moving", WHOLE),  # movable bodies that do not rest
         ("free_contact", WHOLE),

@@ -241,3 +241,27 @@ def test_a_run_that_stands_still_ends_in_words(law):
     run = carom.Simulator(scene, law(), event_limit=15).run(0.05)
     assert run.status.value in (*GOOD, "no_progress", "event_limit"), run.message
     assert run.message
+
+
+def test_a_search_that_gets_nowhere_ends_in_words():
+    """Saved: a grain spins along the floor at speeds that are rounding beside those of another, 1e7 m/s: it was
+    searched for in steps of 6e-10 s, without end."""
+    scene = carom.Scene()
+    scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True))
+    scene.add(
+        carom.Body(
+            carom.Box((5.43e-08, 2.715e-08, 3.8e-08)), density=1000.0, position=(0.0, 4.48e-7, 3e-6),
+            velocity=(1987.0, 1352.0, 0.0), angular_velocity=(-2000.0, 0.0, -343.0),
+            material=carom.Material(0.5, 1.0), name="grain",
+        )
+    )  # fmt: skip
+    scene.add(
+        carom.Body(
+            carom.Sphere(1.4525e-06), density=1e-12, position=(4e-6, 0.0, 3e-6),
+            velocity=(-1.19e7, 1e7, 3.25e6), material=carom.Material(0.5, 0.5),
+        )
+    )  # fmt: skip
+    run = carom.Simulator(scene, carom.StrongeCoulomb(), event_limit=15).run(0.05)
+    assert run.status.value in (*GOOD, "no_progress"), run.message
+    assert run.status.value in GOOD or "grain" in run.message
+    assert run.end_time > 0.99 * np.sqrt(2.0 * 3e-6 / 9.81)  # it has come down
