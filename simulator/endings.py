@@ -29,7 +29,7 @@ def judge(trajectory: Trajectory, world: World, why: int, event_limit: int) -> N
     at, bodies = f"at t = {float(world.header['time'])!r} s", trajectory.scene.bodies
     failure = world.failure
     if failure is not None:
-        world.failure = None
+        world.failure, world.header["failed"] = None, 0
         if not isinstance(failure, ForceFunctionError):
             raise failure
         end(trajectory, RunStatus.USER_FUNCTION_FAILED, str(failure))

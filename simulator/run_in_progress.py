@@ -7,7 +7,8 @@ between two calls is in `engine/loop_kernels.py`.
 import copy
 import math
 import time as clock
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +35,7 @@ from .start_checks import refuse_force_without_end, refuse_loose_joints, refuse_
 from .state import Array, Model, State
 from .turn import Turn
 from .user_events import EventFunctionError, UserEvents
-from .world import World, set_force_laws
+from .world import World, give_up_spare, set_force_laws
 
 if TYPE_CHECKING:
     from .record.recording import Recorder
@@ -168,7 +169,8 @@ class RunInProgress:
 
     @interrupts_wait()
     def _finish(self, until: float, whole: bool) -> None:
-        close(self.trajectory, self.world, until, whole)
+        with self._memory_told():
+            close(self.trajectory, self.world, until, whole)
         if self.recorder:
             self.recorder.flush(final=whole)
 
@@ -188,7 +190,8 @@ class RunInProgress:
         header["event_limit"] = self.event_limit
         header["waits_for"] = one_event or bool(self.callbacks)
         header["turn_limit"] = 1 if self.functions else turns
-        why = self._go(header, turns)
+        with self._memory_told():
+            why = self._go(header, turns)
         if why == loop.AT_REST and self.functions:  # what stopped just now may have a zero
             self._user_event(self.time)
         self._call_back(known)
@@ -214,6 +217,18 @@ class RunInProgress:
         if not judge_answer(self.trajectory, world, outcome):
             judge(self.trajectory, world, why, self.event_limit)
         return why
+
+    @contextmanager
+    def _memory_told(self) -> Iterator[None]:
+        """Say in words that memory ran out; what has happened up to then is kept."""
+        try:
+            yield
+        except MemoryError as error:
+            give_up_spare()
+            said = (
+                f"no memory is left for what happened by t = {self.time:g} s: record=PATH keeps it in a file"
+            )
+            raise MemoryError(said) from error
 
     def resolve(self, problem: ImpactProblem) -> ImpactOutcome:
         """Ask the law."""

@@ -6,6 +6,7 @@ mean is said where the kernels read them, in ``engine/tables_kernels.py``.
 
 import ctypes
 import math
+import os
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,6 +34,8 @@ _EDGE, _SLACK = (
 _NAMES = tuple(TABLES)
 _ENDLESS = 1 << 62
 _LEAST_ROOM = 16
+_SPARE_BYTES = 1 << 24
+_SPARE: list[NDArray[np.uint8]] = []  # kept so that a run can end in words where memory has run out
 _FIRST_ROOM = {"pieces": 128, "piece_numbers": 8192, "events": 128, "event_contacts": 256, "stage_log": 512}
 """Rows that tables have at first: those of what is logged grow the most."""
 
@@ -56,6 +59,8 @@ class World:
         self.failure: BaseException | None = None
         self.touched: dict[tuple[int, int], Any] = {}
         header["grow"] = ctypes.cast(_grown, ctypes.c_void_p).value
+        if not _SPARE:
+            _SPARE.append(np.empty(_SPARE_BYTES, dtype=np.uint8))
         for name in TABLES:
             self._attach(name)
         self._alive.put(self.address, self)
@@ -124,11 +129,27 @@ class World:
         self._header[name] = table.ctypes.data
         self._header[f"{name}_room"] = len(table)
 
-    def _grow(self, number: int, rows: int) -> None:
-        """Make a table twice as long at least; the index of pairs grows with these."""
+    def grow_or_fail(self, number: int, rows: int) -> None:
+        """Make room in a table while the loop runs, which cannot go back on its way: where memory has run out, what
+        is kept for this is given up, and the loop ends at its next turn with MemoryError in `failure`."""
+        try:
+            self._grow(number, rows)
+        except MemoryError as error:
+            self.failure = error
+            self.header["failed"] = 1
+            give_up_spare()
+            try:
+                self._grow(number, rows, ahead=False)
+            except MemoryError:  # the loop would write behind the table
+                os.write(2, b"carom: no memory is left, not even to end the run\n")
+                os.abort()
+
+    def _grow(self, number: int, rows: int, ahead: bool = True) -> None:
+        """Make a table longer, twice as long at least if `ahead`; the index of pairs grows with these."""
         name = _NAMES[number]
         old = self._tables[name]
-        new = np.zeros((max(rows, 2 * len(old), _LEAST_ROOM), *old.shape[1:]), dtype=old.dtype)
+        room = max(rows, 2 * len(old), _LEAST_ROOM) if ahead else rows
+        new = np.zeros((room, *old.shape[1:]), dtype=old.dtype)
         new[: len(old)] = old
         self._tables[name] = new
         self._attach(name)
@@ -201,9 +222,14 @@ def _arrived(
     return world
 
 
+def give_up_spare() -> None:
+    """Memory has run out: use what was kept for this."""
+    _SPARE.clear()
+
+
 @_GROW
 def _grown(address: int, table: int, rows: int) -> int:
-    World.at(address)._grow(table, rows)
+    World.at(address).grow_or_fail(table, rows)
     return 0
 
 

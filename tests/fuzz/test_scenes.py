@@ -322,6 +322,19 @@ def bodies(draw):
     return found
 
 
+MOST_TURNS = 1e4  # rad: a grain that rolls turns 0.3 rad a piece, which is work and no fault
+
+
+def duration_of(given: list[dict[str, Any]]) -> float:
+    """How long to run, so that nothing turns without end."""
+    longest = 0.05
+    for body in given:
+        size = min(np.ravel(np.asarray(body["shape"][1], dtype=float)))
+        speed = np.linalg.norm(body["velocity"]) + size * np.linalg.norm(body["angular_velocity"])
+        longest = min(longest, MOST_TURNS * size / (speed + np.sqrt(10.0 * size)))
+    return float(longest)
+
+
 def run_of(given: list[dict[str, Any]], law: str, planar: bool) -> None:
     """A scene is refused in our words, or its run ends with a status and finite states."""
     with within(LONGEST), silence():
@@ -338,7 +351,7 @@ def run_of(given: list[dict[str, Any]], law: str, planar: bool) -> None:
         except (ValueError, TypeError) as error:
             assert_ours(error)
             return
-        run = simulator.run(0.05)
+        run = simulator.run(duration_of(given))
         assert run.status.advice
         assert np.isfinite(run.sample(run.end_time).position).all()
 
