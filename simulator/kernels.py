@@ -132,6 +132,30 @@ def root_of(x, k):
 
 
 @kernel()
+def _size_of(C, first, count, k):
+    """Length of so many coefficients of order k; whatever their unit, their squares can be held."""
+    largest = 0.0
+    for i in range(first, first + count):
+        largest = max(largest, abs(C[i, k]))
+    if not 0.0 < largest < np.inf:
+        return largest
+    power = -math.frexp(largest)[1]
+    total = 0.0
+    for i in range(first, first + count):
+        total += math.ldexp(C[i, k], power) ** 2
+    return math.ldexp(np.sqrt(total), -power)
+
+
+@kernel()
+def _turns_finite(C, k):
+    """Whether numbers can hold the coefficients of order k of rotation."""
+    for i in range(3, 13):
+        if not abs(C[i, k]) < np.inf:
+            return False
+    return True
+
+
+@kernel()
 def free_piece_into(state, acceleration, inertia, inverse_inertia, C):
     """Fill C (13 or more, TERMS) with the Taylor series of free flight from `state` (13,); how long they hold [s].
 
@@ -178,11 +202,13 @@ def free_piece_into(state, acceleration, inertia, inverse_inertia, C):
         C[5, k + 1] = half * p2
         C[6, k + 1] = half * p3
     speed = np.sqrt(state[10] ** 2 + state[11] ** 2 + state[12] ** 2)
-    span = np.inf
-    for k in (TERMS - 2, TERMS - 1):
-        size_q = np.sqrt(C[3, k] ** 2 + C[4, k] ** 2 + C[5, k] ** 2 + C[6, k] ** 2)
-        size_w = np.sqrt(C[10, k] ** 2 + C[11, k] ** 2 + C[12, k] ** 2) / speed
-        size = max(size_q, size_w)
+    span, last = np.inf, TERMS - 1
+    while last > 2 and not _turns_finite(C, last):  # of fast spin the last terms overflow: fewer do, for less long
+        for i in range(3, 13):
+            C[i, last] = 0.0
+        last -= 1
+    for k in (last - 1, last):
+        size = max(_size_of(C, 3, 4, k), _size_of(C, 10, 3, k) / speed)
         if size > 0.0:
             span = min(span, root_of(SERIES_ACCURACY / size, k))
     return span if span < np.inf else 1.0 / speed  # spin so slow that these terms are below what numbers hold

@@ -159,6 +159,8 @@ def advance(world):
             bring(world, second, w.time)
             fly(world, second)
             log_piece(world, second)
+            if motions(world)[second].stalls > STALLS:
+                return NO_PROGRESS
             plan(world, second, w.time, 0)
         elif what == ISLAND_ENDS:  # its step ends, or its contact mode does
             why = go_on_together(world, second)

@@ -44,3 +44,31 @@ def test_units_do_not_matter(law, length, pace, heaviness):
     np.testing.assert_allclose(pace * other.event_times, own.event_times, rtol=0, atol=1e-7)
     here, there = own.sample(own.end_time), other.sample(other.end_time)
     np.testing.assert_allclose(there.position / length, here.position, rtol=0, atol=1e-6)
+
+
+def flown(scale):
+    """Free flight of a spinning box, so many times as fast, in units of its time."""
+    scene = carom.Scene(gravity=(0.0, 0.0, 0.0))
+    scene.add(
+        carom.Body(
+            carom.Box((0.1, 0.2, 0.3)), density=1.0, velocity=scale * np.array((0.3, -0.2, 0.1)),
+            angular_velocity=scale * np.array((3.0, -5.0, 0.01)),
+        )
+    )  # fmt: skip
+    run = carom.Simulator(scene, carom.SequentialReflection()).run(2.0 / scale)
+    assert run.status is carom.RunStatus.REACHED_END
+    states = run.sample(np.linspace(0.0, 2.0, 20) / scale)
+    return states.position, states.orientation, states.angular_velocity / scale
+
+
+@pytest.mark.parametrize("power", [-40, -20, 10, 20, 26, 29])
+def test_free_flight_does_not_depend_on_the_unit_of_time(power):
+    """Saved: coefficients of spin faster than 1e7 rad/s overflowed, and the run stood still."""
+    for one, other in zip(flown(2.0**power), flown(1.0), strict=True):
+        assert np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("power", [32, 40, 46])
+def test_spin_whose_last_coefficients_no_number_holds_is_as_exact(power):
+    for one, other in zip(flown(2.0**power), flown(1.0), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-12)
