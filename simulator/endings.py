@@ -39,6 +39,9 @@ def judge(trajectory: Trajectory, world: World, why: int, event_limit: int) -> N
         first, second = (bodies[int(world.header[f"failed_{side}"])].name for side in ("first", "second"))
         said = f"the search for the next impact of {first!r} and {second!r} did not end {at}"
         end(trajectory, RunStatus.NO_PROGRESS, said)
+    elif why == loop.TOO_FAST:
+        name = bodies[int(world.header["failed_first"])].name
+        end(trajectory, RunStatus.NOT_FINITE, f"{name!r} spins too fast to be followed {at}")
     elif why == loop.HOLD_FAILED:
         jammed = " and ".join(str(bodies[body].name) for body in world.members[:3].tolist())
         end(trajectory, RunStatus.CONTACT_FAILED, f"no contact forces keep {jammed} apart {at}")

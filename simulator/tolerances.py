@@ -106,6 +106,10 @@ JOINT_START = 1e-9
 SERIES_ACCURACY = 1e-17
 """[relative] Last Taylor term of free rotation kept over one piece. Larger loses energy digits."""
 
+LEAST_TURN = 1e-3
+"""[rad] Less than this in one series of free rotation, which is a radian or two: most of its terms are more than
+numbers hold, and the run ends. Larger: ends spins that can be followed. Smaller: millions of pieces."""
+
 STEP_ACCURACY = 1e-13
 """[relative] Error of a step of motion in contact that is accepted, unless the user's `Integrator` says otherwise.
 Larger lets held contacts drift, smaller cannot be met in double precision."""

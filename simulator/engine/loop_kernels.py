@@ -24,6 +24,7 @@ from ..movers.ends_kernels import (
 from ..tolerances import (
     CONTACT_GAP,
     LASTING,
+    LEAST_TURN,
     MICRO_STEP,
     MOST_CRAWLS,
     STAY,
@@ -106,6 +107,7 @@ from .tables_kernels import (
 
 REACHED, AT_REST, TOLD, ASK_LAW, LOG_FULL, TURNS = 0, 1, 2, 3, 4, 5
 NO_PROGRESS, LAW_FAILED, SEARCH_FAILED, HOLD_FAILED, FORCE_FAILED, EVENT_LIMIT = 10, 11, 12, 13, 14, 15
+TOO_FAST = 16
 """Why the loop returns: from NO_PROGRESS on the run cannot go on."""
 JAMMED = 20  # no forces in the cones: the law is asked for velocities from which there are some
 
@@ -156,6 +158,9 @@ def advance(world):
         elif what == CELL:  # comes among other neighbours
             come_among(world, second // 64, second % 64)
         elif what == PIECE_ENDS:  # its series ends, nothing happens
+            if turns_too_fast(world, second):
+                w.failed_first = second
+                return TOO_FAST
             bring(world, second, w.time)
             fly(world, second)
             log_piece(world, second)
@@ -190,6 +195,14 @@ def count_crawl(world):
         w.crawled, w.crawled_after = 0, w.happened
     w.crawled += 1
     return w.crawled
+
+
+@kernel()
+def turns_too_fast(world, body):
+    """Whether a body spins so fast that numbers hold no more than the first few terms of how it turns."""
+    m = motions(world)[body]
+    speed = np.sqrt(m.state[10] ** 2 + m.state[11] ** 2 + m.state[12] ** 2)
+    return (m.end - m.start) * speed < LEAST_TURN
 
 
 @kernel()

@@ -265,3 +265,19 @@ def test_a_search_that_gets_nowhere_ends_in_words():
     assert run.status.value in (*GOOD, "no_progress"), run.message
     assert run.status.value in GOOD or "grain" in run.message
     assert run.end_time > 0.99 * np.sqrt(2.0 * 3e-6 / 9.81)  # it has come down
+
+
+def test_a_spin_that_no_series_follows_ends_in_words():
+    """Saved: after an impact at 1e100 m/s a capsule turned by 1e-8 rad a piece, millions of times."""
+    scene = carom.Scene()
+    scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True))
+    scene.add(
+        carom.Body(
+            carom.Capsule(6617.0, 22058.0), density=1e-12, position=(0.0, -1281322.0, 3e6),
+            velocity=(6.3e99, 1.5e100, -1.7e99), angular_velocity=(7.9e-14, 0.0, 9.2e12),
+            material=carom.Material(1e6, 0.0), name="capsule",
+        )
+    )  # fmt: skip
+    run = carom.Simulator(scene, carom.AnitescuPotra(), event_limit=15).run(4e-93)
+    assert run.status is carom.RunStatus.NOT_FINITE
+    assert "'capsule' spins too fast to be followed" in run.message
