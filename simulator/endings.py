@@ -83,7 +83,31 @@ def close(trajectory: Trajectory, world: World, until: float, whole: bool) -> No
     if len(lost) and can_go_on(trajectory):
         name = trajectory.scene.bodies[int(lost[0])].name
         end(trajectory, RunStatus.NOT_FINITE, f"body {name!r} has no finite state at t = {time!r} s")
+        trajectory.end_time = _last_finite(trajectory)
     if can_go_on(trajectory):
         ended = RunStatus.AT_REST if resting else RunStatus.REACHED_END
         trajectory.status = ended if whole else RunStatus.UNFINISHED
         trajectory.message = trajectory.status.advice
+
+
+def _last_finite(trajectory: Trajectory) -> float:
+    """The time [s] up to which all states are numbers: what is not finite once stays so."""
+    starts = np.unique(trajectory.log.pieces.column("start"))
+    middles = 0.5 * (starts + np.append(starts[1:], trajectory.end_time))
+    first, beyond = 0, len(starts)
+    while first < beyond:  # bisection
+        k = (first + beyond) // 2
+        if _finite_at(trajectory, middles[k]):
+            first = k + 1
+        else:
+            beyond = k
+    if first == len(starts):
+        return trajectory.end_time
+    begins = starts[first]
+    if not _finite_at(trajectory, begins):
+        begins = np.nextafter(begins, -np.inf)
+    return max(float(begins), trajectory.start_time)
+
+
+def _finite_at(trajectory: Trajectory, time: float) -> bool:
+    return bool(np.isfinite(trajectory.sample(float(time)).packed()).all())

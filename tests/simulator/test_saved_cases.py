@@ -281,3 +281,19 @@ def test_a_spin_that_no_series_follows_ends_in_words():
     run = carom.Simulator(scene, carom.AnitescuPotra(), event_limit=15).run(4e-93)
     assert run.status is carom.RunStatus.NOT_FINITE
     assert "'capsule' spins too fast to be followed" in run.message
+
+
+def test_a_run_whose_numbers_are_lost_ends_where_they_are_there():
+    """Saved: it ended, as not finite, at a time for which all that could be sampled was no number."""
+    scene = carom.Scene()
+    scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True))
+    scene.add(
+        carom.Body(
+            carom.Sphere(1.0), density=1.0, position=(0, 0, 3), velocity=(0, 0, -1e100),
+            angular_velocity=(0, 8e-14, 0), material=carom.Material(0.5, 0.0),
+        )
+    )  # fmt: skip
+    run = carom.Simulator(scene, carom.AnitescuPotra()).run(0.05)
+    assert run.status in (carom.RunStatus.NOT_FINITE, *map(carom.RunStatus, GOOD))
+    assert run.end_time >= 2e-100  # when it comes down
+    np.testing.assert_allclose(run.sample(run.end_time).position[1], (0.0, 0.0, 1.0), atol=1e-12)
