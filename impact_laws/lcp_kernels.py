@@ -14,6 +14,7 @@ from .tolerances import (
     ENUMERATION_SINGULAR,
     LCP_FINE_TIE,
     LCP_LEXICOGRAPHIC,
+    LCP_NEARLY,
     LCP_PIVOT,
     LCP_POLISH,
     LCP_RESIDUAL,
@@ -351,6 +352,9 @@ def solve_lcp_from(M, q, draw, z):
             if best <= LCP_POLISH or tie == LCP_FINE_TIE:
                 break
             tie = LCP_FINE_TIE  # small but real differences may have passed for ties
+            continue
+        if status == SOLVED and best <= LCP_NEARLY and restarts == 0 and tie == LCP_TIE:
+            tie = LCP_FINE_TIE
             continue
         if restarts == LCP_RESTARTS:
             if status == SOLVED:

@@ -38,7 +38,11 @@ LCP_LEXICOGRAPHIC = 1e-9
 problem)."""
 
 LCP_FINE_TIE = 1e-10
-"""As LCP_TIE, in one more attempt where a solution leaves a residual between LCP_POLISH and LCP_RESIDUAL."""
+"""As LCP_TIE, in one more attempt where a solution leaves a residual between LCP_POLISH and LCP_NEARLY."""
+
+LCP_NEARLY = 1e-6
+"""Largest residual of a solution that is wrong in what is small, and may have been taken for a tie. Larger: an
+attempt more for what is wrong in the large. Smaller: slip of a few 1e-9 of the approach ends as inaccurate."""
 
 LCP_RESIDUAL = 1e-9
 """Largest |min(z, w)| (scaled problem, max|q| = 1) of a solution that is accepted without a restart."""

@@ -95,3 +95,18 @@ def test_slow_approach_beside_fast_slip_is_resolved(seed):
         mass, jacobian, np.linalg.solve(jacobian, velocity), friction=np.full(4, 0.5), restitution=0, dim=3
     )
     assert AnitescuPotra().resolve(problem).resolved
+
+
+@pytest.mark.parametrize("slip", [4.4e-16, 1e-15, 3e-16])
+@pytest.mark.parametrize("count", [1, 2])
+def test_slip_of_a_few_1e_9_of_the_approach_is_resolved(slip, count):
+    """Saved: it was taken for a tie in every attempt, and an impact of one contact ended as inaccurate."""
+    W = np.kron(np.eye(count), np.diag([1.0983850999503098, 3.8443478498260846]))
+    u = np.tile([-1.5299256720712543e-07, -slip], count)
+    outcome = AnitescuPotra().resolve(ImpactProblem(W, u, 0.4585445199156619, 0.0596, dim=2))
+    assert outcome.status is ImpactStatus.RESOLVED
+    impulse = outcome.impulse.reshape(count, 2)
+    np.testing.assert_allclose(
+        impulse[:, 0], 1.0596 * 1.5299256720712543e-07 / 1.0983850999503098, rtol=1e-12
+    )
+    np.testing.assert_allclose(impulse[:, 1], slip / 3.8443478498260846, rtol=1e-6)
