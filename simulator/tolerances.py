@@ -242,6 +242,10 @@ BOUNCE_WAY = 2e-9
 other, and the rest of infinitely many bounces is summed. Larger: leaves a visible jump. Smaller: only adds
 impacts."""
 
+ROUNDED_WAY = 1e-12
+"""[of the size] Bounces so small are rounding of places, and end also where a cylinder's rim moves on meanwhile.
+Larger: rims are held that roll. Smaller: bounces that grow no smaller, for thousands of impacts."""
+
 BOUNCE_SPEED = 1e-3
 """[of the scene's speed] Faster impacts do not end so, however often they follow: what they take is felt."""
 

@@ -6,7 +6,7 @@ the friction cones: what it takes away is the motion of the bounces and nothing 
 """
 
 from ...compiled import kernel
-from ..tolerances import BOUNCE_SPEED, BOUNCE_WAY, CLOSING_SPAN, SAME_RATIO
+from ..tolerances import BOUNCE_SPEED, BOUNCE_WAY, CLOSING_SPAN, ROUNDED_WAY, SAME_RATIO
 from .contacts_kernels import may_be_near, may_wait
 from .kinds_kernels import slow_speed
 from .pairs_kernels import has_cylinder
@@ -42,8 +42,8 @@ def note_bounces(world):
         waits = may_be_near(world, c) and has_cylinder(
             world, c.first, c.second
         )  # whose rims move on meanwhile
-        waits = waits and may_wait(world, c.first, c.second)
-        if p.bounces == BOUNCES and accumulates(world, row) and not waits:
+        waits = waits and may_wait(world, c.first, c.second) and not accumulates(world, row, ROUNDED_WAY)
+        if p.bounces == BOUNCES and accumulates(world, row, BOUNCE_WAY) and not waits:
             left, sure = what_is_left(world, row)
             if left <= CLOSING_SPAN * w.duration:
                 w.closing_speed = max(w.closing_speed, approach, p.bounce_speed[1])
@@ -53,8 +53,8 @@ def note_bounces(world):
 
 
 @kernel()
-def accumulates(world, row):
-    """Whether the bounces of a pair are so small by now that they may end."""
+def accumulates(world, row, way):
+    """Whether the bounces of a pair are so small by now that they may end, none higher than `way` [of its size]."""
     w, p = header(world), pairs(world)[row]
     longest = fastest = 0.0
     for n in range(3):
@@ -62,7 +62,7 @@ def accumulates(world, row):
         fastest = max(fastest, p.bounce_speed[n])
     if fastest > BOUNCE_SPEED * w.speed or longest <= 0.0:
         return False
-    return fastest * longest <= BOUNCE_WAY * p.size
+    return fastest * longest <= way * p.size
 
 
 @kernel()

@@ -297,3 +297,14 @@ def test_a_run_whose_numbers_are_lost_ends_where_they_are_there():
     assert run.status in (carom.RunStatus.NOT_FINITE, *map(carom.RunStatus, GOOD))
     assert run.end_time >= 2e-100  # when it comes down
     np.testing.assert_allclose(run.sample(run.end_time).position[1], (0.0, 0.0, 1.0), atol=1e-12)
+
+
+@needs_benchmarks
+def test_bounces_that_are_rounding_end_beside_a_rolling_rim():
+    """Saved: a box and a cylinder that go on by implicit steps struck each other every 2.8e-9 s, 2e-15 m high, a
+    thousand times and more."""
+    module = benchmark("random_scenes")
+    scene, law, _ = module.random_scene(7316)
+    run = carom.Simulator(scene, module.LAWS[law](), seed=7316).run(0.0356)
+    assert run.status.value == "reached_end"
+    assert len(run.events) < 1800  # of 2510
