@@ -203,9 +203,8 @@ def free_piece_into(state, acceleration, inertia, inverse_inertia, C):
         C[6, k + 1] = half * p3
     speed = np.sqrt(state[10] ** 2 + state[11] ** 2 + state[12] ** 2)
     span, last = np.inf, TERMS - 1
-    while last > 2 and not _turns_finite(
-        C, last
-    ):  # of fast spin the last terms overflow: fewer do, for less long
+    # of fast spin the last terms overflow: fewer do, for less long
+    while last > 2 and not _turns_finite(C, last):
         for i in range(3, 13):
             C[i, last] = 0.0
         last -= 1
