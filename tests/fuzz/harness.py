@@ -109,18 +109,22 @@ def silence() -> Iterator[None]:
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    """TimeoutError where something takes longer; an example that hangs is a crash too."""
+    """TimeoutError where something takes longer; an example that hangs is a crash too. One may stand within
+    another."""
 
     def stop(*_: Any) -> None:
         raise TimeoutError(f"took longer than {seconds} s")
 
     before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    begun = time.monotonic()
+    left, _ = signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
+        if left > 0.0:
+            signal.setitimer(signal.ITIMER_REAL, max(left - (time.monotonic() - begun), 1e-3))
 
 
 def assert_sentence(error: BaseException) -> None:

@@ -352,7 +352,7 @@ def run_for_a_while(simulator: carom.Simulator, until: float) -> carom.Trajector
 
 def run_of(given: list[dict[str, Any]], law: str, planar: bool) -> None:
     """A scene is refused in our words, or its run ends with a status and finite states."""
-    with silence():
+    with within(LONGEST), silence():
         try:
             scene = carom.Scene()
             scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True))
