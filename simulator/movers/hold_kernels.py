@@ -43,7 +43,7 @@ from ..engine.tables_kernels import (
     motions,
 )
 from ..kernels import matrix
-from ..tolerances import FIRST_STEP, IMPLICIT_GAIN, LEAST_STEP, MICRO_STEP, TOUCH_GAP
+from ..tolerances import FIRST_STEP, IMPLICIT_GAIN, LEAST_STEP, MICRO_STEP, ROUNDED_WAY, TOUCH_GAP
 from .ends_kernels import CALM, CAN_OPEN, FAILS, LEAVES, MICRO, REACHES_LIMIT
 from .implicit_kernels import close_end, make_implicit_step
 from .joint_parts_kernels import SATURATE
@@ -290,6 +290,8 @@ def start_island(world, root):
     while row >= 0:
         closing = closing or contacts(world)[row].closing != 0
         row = contacts(world)[row].fellow
+    if islands(world)[island].implicit > 0 and w.closing_speed * w.closing_span <= ROUNDED_WAY * w.length:
+        closing = False  # rounding of places: an implicit step ends it, and follows rims that run around
     if closing:
         micro = w.closing_span
     if closing or islands(world)[island].implicit == 0:
@@ -437,6 +439,8 @@ def go_on(world, island, j):
     longest = min(w.longest_step, e.step if e.step > 0.0 else FIRST_STEP * w.duration)
     if w.fixed_step > 0.0:
         longest = w.fixed_step
+    # of the piece that has ended: an impact may end the next one long before its time
+    e.short = counted_short(world, e.short, w.time - e.start)
     C, work, begins = np.empty((w.m, 13, DEGREE)), matrix(CHANNELS, DEGREE), matrix(w.m, 13)
     before = energy(world, local_state(world)[: w.m])
     span, share, what, which, following = make_step(world, longest, C, work)
@@ -448,8 +452,8 @@ def go_on(world, island, j):
         return 1
     keep_modes(world, island)
     write_forces(world)
-    e.short = counted_short(world, e.short, share * span)
     if span == 0.0 or share == 0.0:
+        e.short += 1
         islands(world)[island].end = w.time
         return 2
     on_step(C, 0.0, begins)
