@@ -303,25 +303,16 @@ def test_a_run_whose_numbers_are_lost_ends_where_they_are_there():
 @pytest.mark.parametrize(
     ("number", "until", "most"),
     [
-        (
-            7316,
-            0.0356,
-            1800,
-        ),  # 2,510: a box and a cylinder, which go on by implicit steps, strike every 2.8e-9 s
-        (
-            7234,
-            0.03202,
-            3500,
-        ),  # 4,878: a cylinder 7e-6 rad from flat, whose rim runs around within its bounces
-        (
-            5174,
-            0.042,
-            1000,
-        ),  # 7,754: steps that impacts end at once counted as long ones, as they were planned
+        # 2,510: a box and a cylinder, which go on by implicit steps, strike every 2.8e-9 s
+        (7316, 0.0356, 1800),
+        # 4,878: a cylinder 7e-6 rad from flat, whose rim runs around within its bounces
+        (7234, 0.03202, 3500),
+        # 7,754: steps that impacts end at once counted as long ones, as they were planned
+        (5174, 0.042, 1000),
     ],
 )
 def test_bounces_that_are_rounding_end_beside_a_rolling_rim(number, until, most):
-    """Saved: bounces 1e-15 m high, by the thousand; how many events there were."""
+    """Saved: bounces 1e-15 m high, by the thousand; above each case how many events there were."""
     module = benchmark("random_scenes")
     scene, law, _ = module.random_scene(number)
     run = carom.Simulator(scene, module.LAWS[law](), seed=number).run(until)
