@@ -211,11 +211,14 @@ def test_mouse_orbits_pans_zooms_and_picks(page):
     page.scroll(400, 300, -120)
     page.wait(f"caromPlayer.camera.distance < {float(panned[1])!r}")
     page.press("a")
-    where = page.ask("""(() => { const p = caromPlayer; const m = p.camera.matrix(p.aspect);
+    where = settled(
+        page,
+        """(() => { const p = caromPlayer; const m = p.camera.matrix(p.aspect);
       const at = [...p.current.pose(p.current.shown[1], p.time).place, 1];
       const clip = [0, 1, 2, 3].map((row) => at.reduce((sum, x, k) => sum + m[4 * k + row] * x, 0));
       const [width, height] = [p.canvas.clientWidth, p.canvas.clientHeight];
-      return [(1 + clip[0] / clip[3]) / 2 * width, (1 - clip[1] / clip[3]) / 2 * height]; })()""")
+      return [(1 + clip[0] / clip[3]) / 2 * width, (1 - clip[1] / clip[3]) / 2 * height]; })()""",
+    )
     page.click(*where)
     assert settled(page, "document.getElementById('body').textContent").startswith("ball 1")
     page.press("f")
