@@ -195,7 +195,11 @@ class Body:
         for name in fields.keys() - surface.keys():
             if name == "mass":
                 mass = checks.number(name, fields[name], above=0.0)
+                if math.isinf(self.mass):
+                    raise ValueError("mass: expected that of a body that has one, got a fixed body without")
                 inertia = self.inertia * (mass / self.mass)
+                if not self.fixed:
+                    _refuse_lost_mass(mass, inertia)
                 inertia.setflags(write=False)
                 assign(made, "inertia", inertia)
                 assign(made, "mass", mass)

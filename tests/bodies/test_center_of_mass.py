@@ -116,3 +116,28 @@ def test_varied_bodies_keep_it():
     varied = scene.varied({0: {"mass": 4.0, "position": (1, 2, 3)}}).bodies[0]
     np.testing.assert_array_equal(varied.center_of_mass, OFF)
     np.testing.assert_allclose(varied.inertia, 2.0 * GIVEN["inertia"])
+
+
+@pytest.mark.parametrize(
+    ("fixed", "mass", "words"),
+    [
+        (True, 2.0, "mass: expected that of a body that has one, got a fixed body without"),
+        (False, 1e-320, "mass and moments of inertia can be told from zero"),
+        (False, 5e-324, "mass and moments of inertia can be told from zero"),
+    ],
+)
+def test_masses_that_cannot_be_varied_are_named(fixed, mass, words):
+    """Saved: a fixed body got a mass, and moments that were no numbers; others got moments of zero."""
+    scene = Scene()
+    for shape in (Sphere(0.1), Sphere(0.2)):
+        scene.add(Body(shape, density=None if fixed else 1000.0, fixed=fixed))
+    with pytest.raises(ValueError, match=words):
+        scene.varied({0: {"mass": mass}, 1: {"mass": mass}})
+
+
+def test_the_mass_of_a_fixed_body_that_has_one_is_varied():
+    scene = Scene()
+    scene.add(Body(Sphere(0.1), mass=2.0, fixed=True))
+    varied = scene.varied({0: {"mass": 3.0}}).bodies[0]
+    assert (varied.mass, varied.inverse_mass) == (3.0, 0.0)
+    np.testing.assert_allclose(varied.inertia, 1.5 * scene.bodies[0].inertia)
