@@ -1,4 +1,5 @@
 import os
+import signal
 import subprocess
 import sys
 from functools import cache
@@ -7,6 +8,9 @@ from pathlib import Path
 import pytest
 
 LINKS = Path(__file__).parents[1] / ".links"
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as of jobs in the background; tests press Ctrl-C
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @cache

@@ -136,22 +136,24 @@ def room_on_cylinders(world, c, walls_alone):
 
 @kernel()
 def room_of(world, c):
-    """Room [m] of contact c of the island that is open, where it is placed: on features of hulls and meshes, and of
-    cylinders, where it is a distance."""
+    """Room [m] of contact c of the island that is open, where it is placed: on its features, and, of cylinders, a
+    distance."""
     o = contacts(world)[local_contacts(world)[c]]
     if o.pair < 0 or o.feature[0] == LIMIT:
         return np.inf, np.inf
     size = size_of(world, o.first, o.second)
-    slack, distance = STAY * CONTACT_GAP * size, np.inf
+    room, distance, slack = np.inf, np.inf, STAY * CONTACT_GAP * size
     if has_cylinder(world, o.first, o.second):
         call(header(world).cylinder_room, world, c, 0)
         distance = header(world).room
-        distance = min(distance, room_on_cylinders(world, c, header(world).room_within) + slack)
+        if header(world).room_within:
+            distance = min(distance, room_on_cylinders(world, c, 1) + slack)
+        else:
+            room = room_on_cylinders(world, c, 0)
     met = kind_of(world, o.first, o.second)
     if met == ROUNDS or bodies(world)[o.second].level < 0:
-        return np.inf, distance
+        return room + slack, distance
     of_meshes = met == MESHES or met == ROUND_MESH
-    room = np.inf
     place = vector3()
     for side in range(2):
         body = o.first if side == 0 else o.second

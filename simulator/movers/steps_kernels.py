@@ -63,7 +63,7 @@ from .turning_kernels import make_turning_step
 from .turns_kernels import read_turn_directions
 
 _ATTEMPTS, _HALVINGS, _LOOKS = 200, 80, 8
-OF_HULLS, OF_CYLINDERS, OF_JOINTS = 0, 1, 2  # what room is of
+OF_FEATURES, OF_DISTANCES, OF_JOINTS = 0, 1, 2  # what room is of
 
 
 @kernel()
@@ -200,7 +200,7 @@ def least_margin(world):
 def least_room(world, allowed):
     """The smallest room at the state placed last: (room, its rate where that is of a joint, what has it, what it is
     of). What has it is a contact, or -1: a joint that comes to a limit. `allowed` (3,) [m] counts as room of
-    features of hulls and meshes, of cylinders, and of joints."""
+    features, of distances of cylinders, and of joints."""
     w = header(world)
     least, rate, which, kind = np.inf, 0.0, -1, OF_JOINTS
     mode = local_mode(world)
@@ -209,10 +209,10 @@ def least_room(world, allowed):
         if mode[c] == OPEN:
             continue
         room, distance = room_of(world, c)
-        if room + allowed[OF_HULLS] < least:
-            least, which, kind = room + allowed[OF_HULLS], c, OF_HULLS
-        if distance + allowed[OF_CYLINDERS] < least:
-            least, which, kind = distance + allowed[OF_CYLINDERS], c, OF_CYLINDERS
+        if room + allowed[OF_FEATURES] < least:
+            least, which, kind = room + allowed[OF_FEATURES], c, OF_FEATURES
+        if distance + allowed[OF_DISTANCES] < least:
+            least, which, kind = distance + allowed[OF_DISTANCES], c, OF_DISTANCES
     if w.ng > 0 and w.joints != 0:
         call(w.joints, world, ROOM, 0)
         if w.way + allowed[OF_JOINTS] < least:
@@ -311,7 +311,8 @@ def has_ends(world):
 def end_of_room(world, C, scratch, must):
     """Share of a step at which a contact first comes to the end of a feature, or a joint to a limit; with which.
     `must` [m]: where more than 0, it is made even where there is no room from the start, up to where there is so
-    much less; that of cylinders is a distance, of which only rounding is allowed."""
+    much less, or twice as little: what is found anew where it has no room is as true there as anything else, and
+    grows so until others are. Distances of cylinders are overlap, of which only rounding is allowed."""
     if not has_ends(world):
         return 1.0, -1
     low, before, rate_before, allowed = 0.0, 0.0, 0.0, vector3()
@@ -330,7 +331,8 @@ def end_of_room(world, C, scratch, must):
                 break
             if kind == OF_JOINTS or must <= 0.0:
                 return 0.0, which
-            allowed[kind] = (must if kind == OF_HULLS else PENETRATION * header(world).length) - room
+            less = max(must, -room) if kind == OF_FEATURES else PENETRATION * header(world).length
+            allowed[kind] = less - room
             room, rate, which, kind = least_room(world, allowed)
         if look > 0 and room >= 0.0 and which < 0 and rate_before < 0.0 < rate and before + room < np.inf:
             dip, deepest = lowest_room(world, C, low, x, scratch, allowed)
