@@ -13,7 +13,7 @@ from .law import checked_count
 from .outcome import OutcomeSet
 from .tolerances import (
     BOUNDS_ACCEPTED,
-    BOUNDS_DOUBLED,
+    BOUNDS_GRIP,
     BOUNDS_HURRY,
     BOUNDS_NARROWED,
     BOUNDS_NARROWINGS,
@@ -192,8 +192,8 @@ def outcome_bounds(problem: ImpactProblem, fineness: int = 1, max_sweeps: int = 
         else None
         for cell in cells
     ]
-    closed, sweeps = _closed(cells, start, space.reach, max_sweeps)
-    narrowed, defect, rounds = _narrowed(cells, start, closed, space.reach)
+    closed, sweeps = _closed(cells, start, max_sweeps)
+    narrowed, defect, rounds = _narrowed(cells, start, closed)
     regions = tuple(
         space.region(cell, offsets)
         for cell, offsets in zip(cells, narrowed, strict=True)
@@ -223,6 +223,7 @@ class _Cell:
     inside : (q, r), rows with inside x <= 0
     basis : (r, d), orthonormal, of the cell's linear hull
     generators : (k, r), unit rows, changes of x by impulses of a step that ends here
+    reach : bound of the multiples of generators that such a step within |x| <= 1 needs
     template, directions : (K, d) and (K, r), the unit directions whose support values are kept
     ceiling : (K,), support values of the part of the cell with |x| <= 1
     approaches, ends : whether steps start here, and whether outcomes lie here
@@ -233,6 +234,7 @@ class _Cell:
     inside: Array
     basis: Array
     generators: Array
+    reach: float
     template: Array
     directions: Array
     ceiling: Array
@@ -288,19 +290,6 @@ class _ContactSpace:
         self.mobility[components] = length * self.rows
         self.base[components] = u - length * self.rows @ self.start
         self.speed = float(np.linalg.norm(self.mobility, axis=1).max())
-        self.reach = self._reach()
-
-    def _reach(self) -> float:
-        """Bound of the multiples of generators that a step within |x| <= 1 needs.
-
-        By Carathéodory independent ones suffice, whose multiples the smallest singular value bounds.
-        """
-        least = 1.0
-        for some in _subsets(len(self.generators), self.start.size):
-            sizes = np.linalg.svd(self.generators[list(some)], compute_uv=False)
-            if some and sizes[-1] > BOUNDS_PARALLEL:
-                least = min(least, sizes[-1])
-        return 2.0 / least
 
     def cells(self, fineness: int) -> list[_Cell]:
         """All cells that a step can start from or end in."""
@@ -325,9 +314,7 @@ class _ContactSpace:
                         inside += [row] * (sign <= 0) + [-row] * (sign >= 0)
                         equal += [row] * (sign == 0)
                 if normal <= 0:
-                    mu = self.friction[i]
-                    shares = {None: (0.0,), -1: (mu,), 0: (mu, -mu), 1: (-mu,)}[tangent]
-                    generators += [self.rows[2 * i] + share * self.rows[2 * i + 1] for share in shares]
+                    generators += self._edges(i, tangent)
             basis = _complement(np.reshape(equal, (-1, r)))
             d = basis.shape[1]
             template = (
@@ -339,13 +326,15 @@ class _ContactSpace:
             rests = all(sign in (0, None) for signs_of in signs for sign in signs_of)
             if not rests and ceiling.max() <= BOUNDS_ON_BORDER:
                 continue  # only the point of rest, from which the cell of rest has all impulses
+            edges_here = _unit(np.array(generators))
             found.append(
                 _Cell(
                     self._reordered(normals),
                     self._reordered(tuple(tangent for _, tangent in signs)),
                     borders_inside,
                     basis,
-                    _unit(np.array(generators)),
+                    edges_here,
+                    _reach(edges_here),
                     template,
                     directions,
                     ceiling,
@@ -354,6 +343,14 @@ class _ContactSpace:
                 )
             )
         return found
+
+    def _edges(self, i: int, tangent: int | None) -> list[Array]:
+        """Changes of x by impulses that span the cone of contact i where it slips by the given sign."""
+        along, across, mu = self.rows[2 * i], self.rows[2 * i + 1], self.friction[i]
+        if tangent == 0 and mu * np.linalg.norm(across) > BOUNDS_GRIP * np.linalg.norm(along):
+            return [along, across, -across]
+        shares = {None: (0.0,), -1: (mu,), 0: (mu, -mu), 1: (-mu,)}[tangent]
+        return [along + share * across for share in shares]
 
     def region(self, cell: _Cell, offsets: Array) -> OutcomeRegion:
         """The outcomes in a cell as half-spaces of contact velocity."""
@@ -403,20 +400,18 @@ def _unchanged(problem: ImpactProblem) -> OutcomeBounds:
     )
 
 
-def _step(source: _Cell, offsets: Array | None, target: _Cell, reach: float) -> Array | None:
+def _step(source: _Cell, offsets: Array, target: _Cell) -> Array | None:
     """Support values of where one step from a set in one cell ends in another; None where it cannot."""
-    if offsets is None:
-        return None
     values = np.empty(len(target.directions))
     reached = outcome_bounds_kernels.step_support(
         source.template, offsets, source.basis, target.generators, target.inside, BOUNDS_SLACK,
-        target.directions, reach, values,
+        target.directions, target.reach, values,
     )  # fmt: skip
     return np.minimum(values, target.ceiling) if reached else None
 
 
 def _closed(
-    cells: Sequence[_Cell], start: Sequence[Array | None], reach: float, max_sweeps: int
+    cells: Sequence[_Cell], start: Sequence[Array | None], max_sweeps: int
 ) -> tuple[list[Array | None], int]:
     """Sets that contain the start and that no step leaves, and the sweeps it took."""
     sets = list(start)
@@ -428,17 +423,14 @@ def _closed(
         for k in sorted(waiting):
             waiting.discard(k)
             for j, target in enumerate(cells):
-                old = sets[j]
-                values = _step(cells[k], sets[k], target, reach)
+                source, old = sets[k], sets[j]
+                assert source is not None  # what waits has one
+                values = _step(cells[k], source, target)
                 if values is None:
                     continue
                 if old is not None:
-                    growth = np.maximum(values - old, 0.0)
-                    largest = float(growth.max())
-                    if largest <= BOUNDS_SETTLED:
+                    if (values - old).max() <= BOUNDS_SETTLED:
                         continue
-                    if largest < BOUNDS_DOUBLED:
-                        values = values + growth
                     values = np.maximum(values, old)
                 sets[j] = values
                 if target.approaches:
@@ -454,19 +446,22 @@ def _closed(
 
 
 def _narrowed(
-    cells: Sequence[_Cell], start: Sequence[Array | None], sets: list[Array | None], reach: float
+    cells: Sequence[_Cell], start: Sequence[Array | None], sets: list[Array | None]
 ) -> tuple[list[Array | None], float, int]:
     """Smaller closed sets, by how much one step leaves them, and the rounds.
 
-    A step is monotone: from closed sets X it reaches F(X) ⊂ X, so F(F(X)) ⊂ F(X), which is closed too.
+    A step is monotone: from closed sets X it reaches F(X) ⊂ X, so F(F(X)) ⊂ F(X), which is closed too. The last
+    sets that one step was seen to keep are the answer: of very small ones rounding may show otherwise.
     """
     rounds = 0
+    closed = sets, np.inf
     while True:
-        sources = [k for k, offsets in enumerate(sets) if offsets is not None and cells[k].approaches]
         image = list(start)
-        for k in sources:
+        for k, offsets in enumerate(sets):
+            if offsets is None or not cells[k].approaches:
+                continue
             for j, target in enumerate(cells):
-                values, known = _step(cells[k], sets[k], target, reach), image[j]
+                values, known = _step(cells[k], offsets, target), image[j]
                 if values is not None:
                     image[j] = values if known is None else np.maximum(known, values)
         rounds += 1
@@ -476,8 +471,10 @@ def _narrowed(
                 defect = max(defect, np.inf if old is None else float((new - old).max(initial=0.0)))
             if old is not None:
                 shrunk = max(shrunk, np.inf if new is None else float((old - new).max(initial=0.0)))
+        if defect <= BOUNDS_SETTLED or rounds == 1:
+            closed = sets, defect
         if shrunk <= BOUNDS_NARROWED or defect > BOUNDS_SETTLED or rounds == BOUNDS_NARROWINGS:
-            return sets, defect, rounds
+            return *closed, rounds
         sets = [
             None if new is None or old is None else np.minimum(new, old)
             for new, old in zip(image, sets, strict=True)
@@ -523,6 +520,19 @@ def _area(support: Callable[[Array], Array]) -> float:
         heights = np.concatenate([heights, found[false]])
         sorting = np.argsort(angles)
         angles, normals, heights = angles[sorting], normals[sorting], heights[sorting]
+
+
+def _reach(generators: Array) -> float:
+    """Bound of the multiples of unit generators (k, r) that a change of at most 2 needs.
+
+    By Carathéodory independent ones suffice, whose multiples the smallest singular value bounds.
+    """
+    least = 1.0
+    for some in _subsets(*generators.shape):
+        sizes = np.linalg.svd(generators[list(some)], compute_uv=False)
+        if some and sizes[-1] > BOUNDS_PARALLEL:
+            least = min(least, sizes[-1])
+    return 2.0 / least
 
 
 def _subsets(count: int, largest: int) -> list[tuple[int, ...]]:

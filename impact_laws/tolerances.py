@@ -363,10 +363,6 @@ pass. Smaller: the approaches of 1e-9 with which the law ends are refused."""
 BOUNDS_NO_ROOM = 1e-8
 """Width of the bounds, as a share of the largest contact speed, that counts as none for `Tightness`."""
 
-BOUNDS_DOUBLED = 1e-5
-"""Growth of a set by one step, on the same scale, below which it is doubled to end a converging series. Larger:
-sets that feed on the excess. Smaller: more sweeps."""
-
 BOUNDS_PATIENCE = 80
 """Sweeps before more than its growth is added to a set in every sweep. Fewer: looser. More: slower."""
 
@@ -376,6 +372,10 @@ Larger: looser. Smaller: more sweeps."""
 
 BOUNDS_NARROWINGS = 6
 """Rounds that shrink a closed set after extrapolation. Fewer: looser. More: slower."""
+
+BOUNDS_GRIP = 1e4
+"""Effect of friction over that of the normal impulse above which a contact that sticks is bounded as if friction
+had no limit. Larger: multiples of nearly opposite impulses lose digits. Smaller: looser."""
 
 CHECKED_APPROACH = 1e-8
 """Approach after an impact, of the largest before, above which `check_law` calls it one: that of the contract.

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
-from carom.impact_laws import ImpactProblem, SequentialReflection, SetValuedRouth
+from carom.demos.impact_examples import EXAMPLES
+from carom.impact_laws import ImpactProblem, SequentialReflection, SetValuedRouth, outcome_bounds_kernels
 from carom.impact_laws.outcome_bounds import outcome_bounds
 
 SCENES = ("rocking_block", "box_and_wall", "compass_gait")
@@ -123,6 +125,49 @@ def test_more_bodies_with_three_contacts_are_bounded(seed):
     assert bounds.verified
     assert bounds.contains(_samples(problem, 10_000)).all()
     assert (bounds.upper - bounds.lower).max() < bounds.speed
+
+
+@pytest.mark.long
+def test_friction_without_a_limit_is_bounded_tightly():
+    """The foot of a robot with friction 1e5: multiples of nearly opposite impulses once lost every digit."""
+    problem = EXAMPLES["ramone"]().problem
+    bounds = outcome_bounds(problem)
+    assert bounds.verified
+    samples = _samples(problem, 10_000)
+    assert bounds.contains(samples).all()
+    assert bounds.tightness(samples).width[:2].min() > 0.99
+    assert bounds.upper.max() < 1e-3
+
+
+@pytest.mark.parametrize("friction", [0.3, 1e5])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_step_from_one_set_is_bounded_as_linear_programming_says(seed, friction):
+    """All bounds of a step from a random polytope beside those of an independent solver."""
+    rng = np.random.default_rng(seed)
+    basis, slack, reach = np.eye(4), 1e-3, 10.0 * friction + 10.0
+    template = rng.normal(size=(60, 4))
+    template /= np.linalg.norm(template, axis=1)[:, None]
+    offsets = 0.3 + 0.1 * rng.random(60)
+    normals, tangents = rng.normal(size=(2, 2, 4))
+    generators = np.vstack([normals + friction * tangents, normals - friction * tangents])
+    generators /= np.linalg.norm(generators, axis=1)[:, None]
+    inside = np.vstack([normals, tangents[0], -tangents[0], tangents[1]])
+    directions = rng.normal(size=(40, 4))
+    directions /= np.linalg.norm(directions, axis=1)[:, None]
+    values = np.empty(40)
+    assert outcome_bounds_kernels.step_support(
+        template, offsets, basis, generators, inside, slack, directions, reach, values
+    )
+    unknowns = np.hstack([basis, generators.T])
+    rows = np.vstack([np.hstack([template, np.zeros((60, 4))]), inside @ unknowns])
+    for direction, value in zip(directions, values, strict=True):
+        best = linprog(
+            -direction @ unknowns, rows, np.r_[offsets, np.full(len(inside), slack)],
+            bounds=[(-1.0, 1.0)] * 4 + [(0.0, reach)] * 4,
+            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+        )  # fmt: skip
+        assert best.status == 0
+        assert value == pytest.approx(-best.fun, abs=1e-10 * reach)  # rounding of reach times the constraints
 
 
 def test_one_frictionless_contact_is_a_point():
