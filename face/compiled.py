@@ -320,7 +320,15 @@ class Kernel:
         return types.Dispatcher(self.inner)
 
     def __call__(self, *arguments: Any) -> Any:
-        return self.entry(*arguments)
+        try:
+            return self.entry(*arguments)
+        except SystemError as error:  # of an interrupt while numba makes what the kernel returned
+            cause: BaseException | None = error
+            while isinstance(cause, SystemError):
+                cause = cause.__cause__
+            if isinstance(cause, KeyboardInterrupt):
+                raise cause from None
+            raise
 
 
 def kernel(*, allocates: bool = False, lends: bool = False, **options: Any) -> Callable[[Callable], Any]:

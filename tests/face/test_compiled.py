@@ -98,3 +98,26 @@ def test_kernels_are_kept_apart_by_processor(tmp_path):
         )
         counts.append(len(list(tmp_path.rglob("*.nbc"))))
     assert counts == [1, 2, 2, 2]
+
+
+def test_an_interrupt_while_numba_makes_what_a_kernel_returns_is_one():
+    """Found by a timer: numba's C code told of a SystemError that the interrupt had caused."""
+    scene = carom.Scene()
+    for k in range(2):
+        scene.add(carom.Body(carom.Sphere(0.1), density=500.0, position=(k, 0, 0)))
+    carom.Simulator(scene, carom.StrongeCoulomb())
+    interrupted = []
+
+    def interrupt(frame, event, _):
+        if event == "call" and frame.f_code.co_name == "_numba_unpickle" and not interrupted:
+            interrupted.append(frame.f_code.co_filename)
+            raise KeyboardInterrupt
+
+    before = sys.gettrace()
+    sys.settrace(interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            carom.Simulator(scene, carom.StrongeCoulomb())
+    finally:
+        sys.settrace(before)
+    assert len(interrupted) == 1
