@@ -363,12 +363,18 @@ pass. Smaller: the approaches of 1e-9 with which the law ends are refused."""
 BOUNDS_NO_ROOM = 1e-8
 """Width of the bounds, as a share of the largest contact speed, that counts as none for `Tightness`."""
 
-BOUNDS_PATIENCE = 80
-"""Sweeps before more than its growth is added to a set in every sweep. Fewer: looser. More: slower."""
+BOUNDS_PATIENCE = 30
+"""Sweeps before sets are enlarged by growth that is still to come. Fewer: looser. More: slower."""
 
-BOUNDS_HURRY = 1.3
-"""Factor from sweep to sweep on what is added then, so that the iteration ends, at last at the bound of energy.
-Larger: looser. Smaller: more sweeps."""
+BOUNDS_AHEAD_EVERY = 10
+"""Sweeps from one such enlargement to the next, in which growth finds its rate again."""
+
+BOUNDS_AHEAD = (8.0, 3e-3)
+"""Largest multiple of the last growth that is added, and growth on the scale above that may be added whatever the
+multiple. Larger: looser, until sets that feed each other run away. Smaller: more sweeps."""
+
+BOUNDS_FACETS = 2000
+"""Facets spanned by impulses and edges of cells up to which all of them are kept. More: tighter and slower."""
 
 BOUNDS_NARROWINGS = 6
 """Rounds that shrink a closed set after extrapolation. Fewer: looser. More: slower."""

@@ -8,8 +8,6 @@ from carom.demos.impact_examples import EXAMPLES
 from carom.impact_laws import ImpactProblem, SequentialReflection, SetValuedRouth, outcome_bounds_kernels
 from carom.impact_laws.outcome_bounds import outcome_bounds
 
-SCENES = ("rocking_block", "box_and_wall", "compass_gait")
-
 
 @pytest.fixture(scope="module")
 def bounds_of(request):
@@ -45,26 +43,6 @@ def _two_contacts(seed):
     return ImpactProblem.from_generalized(mass, J, v, friction=rng.choice([0.0, 0.3, 1.0], size=2), dim=2)
 
 
-@pytest.mark.parametrize("scene", SCENES)
-def test_outcomes_of_the_scenes_lie_inside(scene, request, bounds_of):
-    bounds = bounds_of(scene)
-    samples = _samples(request.getfixturevalue(scene), 20000)
-    assert bounds.verified
-    assert bounds.defect <= 1e-9
-    assert bounds.contains(samples).all()
-    margin = 1e-7 * bounds.speed
-    assert (samples.min(axis=0) >= bounds.lower - margin).all()
-    assert (samples.max(axis=0) <= bounds.upper + margin).all()
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_outcomes_of_random_problems_lie_inside(seed):
-    problem = _two_contacts(seed)
-    bounds = outcome_bounds(problem)
-    assert bounds.verified
-    assert bounds.contains(_samples(problem, 7000)).all()
-
-
 @pytest.mark.parametrize(
     ("scene", "components", "least"),
     [
@@ -73,27 +51,54 @@ def test_outcomes_of_random_problems_lie_inside(seed):
         ("compass_gait", (0, 2), 0.85),
     ],
 )
-def test_bounds_are_tight(scene, components, least, request, bounds_of):
-    outcomes = SetValuedRouth().sample(request.getfixturevalue(scene), 20000)
-    tightness = bounds_of(scene).tightness(outcomes, components)
+def test_bounds_of_the_scenes_hold_and_are_tight(scene, components, least, request, bounds_of):
+    bounds = bounds_of(scene)
+    problem = request.getfixturevalue(scene)
+    samples = _samples(problem, 20000)
+    assert bounds.verified
+    assert bounds.defect <= 1e-9
+    assert bounds.contains(samples).all()
+    margin = 1e-7 * bounds.speed
+    assert (samples.min(axis=0) >= bounds.lower - margin).all()
+    assert (samples.max(axis=0) <= bounds.upper + margin).all()
+    tightness = bounds.tightness(SetValuedRouth().sample(problem, 20000), components)
     assert tightness.width.min() > 0.75
     assert tightness.width.max() <= 1.0 + 1e-6
     assert least < tightness.area <= 1.0 + 1e-6
     assert tightness.components == components
+    _SIDES[scene](bounds)
 
 
-def test_sides_of_the_scenes_are_known_outcomes(bounds_of):
-    """The block lifts a corner at most as by the reflection of the other, the box slides at least 0.3058."""
-    block = bounds_of("rocking_block")
+def _sides_of_the_block(block):
+    """It lifts a corner at most as by the reflection of the other."""
     np.testing.assert_allclose(block.upper[[0, 2]], 0.0930, atol=5e-5)
     np.testing.assert_allclose(block.lower, 0.0, atol=1e-8)
-    box = bounds_of("box_and_wall")
-    assert box.upper[1] > 0.3058
+
+
+def _sides_of_the_box(box):
+    assert box.upper[1] > 0.3058  # of a known outcome
     assert box.upper[2] == pytest.approx(0.1056, abs=5e-5)
-    foot = bounds_of("compass_gait")
+
+
+def _sides_of_the_foot(foot):
     np.testing.assert_allclose(foot.upper[:2], [0.0996, 0.1980], atol=5e-5)
     # the solution (0, 0.1285) of the simultaneous problem, which Lemke's method does not take
     assert foot.contains([[0.0, 0.1285, 0.0, 0.0]], 1e-4).all()
+
+
+_SIDES = {
+    "rocking_block": _sides_of_the_block,
+    "box_and_wall": _sides_of_the_box,
+    "compass_gait": _sides_of_the_foot,
+}
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_outcomes_of_random_problems_lie_inside(seed):
+    problem = _two_contacts(seed)
+    bounds = outcome_bounds(problem)
+    assert bounds.verified
+    assert bounds.contains(_samples(problem, 7000)).all()
 
 
 def _three_contacts(seed):
@@ -137,6 +142,80 @@ def test_friction_without_a_limit_is_bounded_tightly():
     assert bounds.contains(samples).all()
     assert bounds.tightness(samples).width[:2].min() > 0.99
     assert bounds.upper.max() < 1e-3
+
+
+def _spatial_contacts(seed, freedoms):
+    """A random problem of two contacts in space that some motion separates."""
+    rng = np.random.default_rng(seed)
+    J, separating = rng.normal(size=(6, freedoms)), rng.normal(size=freedoms)
+    J[::3][J[::3] @ separating < 0.0] *= -1.0
+    v = rng.normal(size=freedoms) - 2.0 * separating
+    return ImpactProblem.from_generalized(np.eye(freedoms), J, v, friction=rng.choice([0.3, 0.8], size=2))
+
+
+def _assert_spatial_bounds_hold(problem, edges, least):
+    """Samples of the law with as many edges lie inside, and fill that share of every width."""
+    bounds = outcome_bounds(problem, cone_edges=edges)
+    samples = SetValuedRouth(cone_edges=edges).sample(problem, 5000)
+    assert bounds.verified
+    assert samples.resolved.all()
+    assert bounds.contains(samples.velocity).all()
+    width = bounds.tightness(samples).width
+    assert (width <= 1.0 + 1e-6).all()
+    assert width.min() > least
+    return bounds
+
+
+def test_one_contact_in_space_slides_as_its_equations_say():
+    """Slip along an edge of the pyramid, W isotropic along the plane: a straight path."""
+    W = np.array([[1.5, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 2.0]])
+    bounds = outcome_bounds(ImpactProblem(W, [-1.0, 0.6, 0.6], friction=0.3))
+    slip = 0.6 - 0.3 * 2.0 / 1.5 * np.sqrt(0.5)
+    np.testing.assert_allclose(bounds.upper, [0.0, slip, slip], atol=1e-9)
+    np.testing.assert_allclose(bounds.lower, bounds.upper, atol=1e-9)
+    assert bounds.verified
+
+
+def test_contacts_in_space_without_friction_are_those_in_the_plane():
+    W = np.array([[1.5, 0.6], [0.6, 2.0]])
+    bounds = [
+        outcome_bounds(ImpactProblem(np.kron(W, np.eye(dim)), np.kron([-1.0, -0.1], np.eye(dim)[0]), dim=dim))
+        for dim in (2, 3)
+    ]
+    for side in ("lower", "upper"):
+        plane, space = (getattr(found, side) for found in bounds)
+        np.testing.assert_allclose(space[[0, 3]], plane[[0, 2]], atol=1e-9)
+    assert bounds[1].upper[3] - bounds[1].lower[3] > 0.05
+
+
+@pytest.mark.parametrize(("seed", "freedoms", "least"), [(5, 5, 0.999), (5, 6, 0.999), (4, 5, 0.6)])
+def test_two_contacts_in_space_are_bounded(seed, freedoms, least):
+    """Slip that keeps to an edge, the first two, and slip that turns between a few."""
+    _assert_spatial_bounds_hold(_spatial_contacts(seed, freedoms), 8, least)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("seed", "freedoms", "least"), [(1, 5, 0.25), (0, 6, 0.5), (1, 6, 0.25), (2, 6, 0.4), (4, 6, 0.1)]
+)
+def test_two_contacts_in_space_whose_slip_turns_are_bounded(seed, freedoms, least):
+    problem = _spatial_contacts(seed, freedoms)
+    bounds = outcome_bounds(problem, cone_edges=4)
+    samples = SetValuedRouth(cone_edges=4).sample(problem, 5000)
+    assert bounds.verified
+    assert bounds.contains(samples.velocity[samples.resolved]).all()
+    room = bounds.upper - bounds.lower > 1e-6 * bounds.speed
+    assert bounds.tightness(samples).width[room].min() > least
+
+
+def test_numbering_of_contacts_in_space_does_not_matter():
+    problem = _spatial_contacts(5, 6)
+    swap = [3, 4, 5, 0, 1, 2]
+    swapped = ImpactProblem(problem.W[np.ix_(swap, swap)], problem.u[swap], problem.friction[::-1])
+    bounds, other = outcome_bounds(problem), outcome_bounds(swapped)
+    np.testing.assert_allclose(other.lower, bounds.lower[swap], atol=1e-8)
+    np.testing.assert_allclose(other.upper, bounds.upper[swap], atol=1e-8)
+    assert {r.normal_signs[::-1] for r in other.regions} == {r.normal_signs for r in bounds.regions}
 
 
 @pytest.mark.parametrize("friction", [0.3, 1e5])
@@ -228,14 +307,16 @@ def test_too_few_sweeps_are_not_verified(compass_gait):
 
 
 def test_refusals(box_and_wall, bounds_of):
-    with pytest.raises(ValueError, match="at most 3 contacts, got 4"):
+    with pytest.raises(ValueError, match="at most 3 planar contacts, got 4"):
         outcome_bounds(ImpactProblem(np.eye(8), -np.ones(8), dim=2))
+    with pytest.raises(ValueError, match="at most 2 spatial contacts, got 3"):
+        outcome_bounds(ImpactProblem(np.eye(9), -np.ones(9)))
     with pytest.raises(
         ValueError, match="3 contacts must have at most 3 freedoms that impulses change, got 6"
     ):
         outcome_bounds(ImpactProblem(np.eye(6), -np.ones(6), friction=0.5, dim=2))
-    with pytest.raises(ValueError, match="planar"):
-        outcome_bounds(ImpactProblem(np.eye(3), [-1.0, 0.0, 0.0]))
+    with pytest.raises(ValueError, match="cone_edges"):
+        outcome_bounds(ImpactProblem(np.eye(3), [-1.0, 0.0, 0.0]), cone_edges=2)
     with pytest.raises(ValueError, match="range of W"):
         outcome_bounds(ImpactProblem(np.diag([1.0, 0.0]), [-1.0, 1.0], dim=2))
     with pytest.raises(ValueError, match="fineness"):
