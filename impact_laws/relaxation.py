@@ -391,8 +391,8 @@ class Relaxation:
         `a` shrinks slowly while steps are easy, since each then gains more, and grows where they are hard or find
         no end. In packings of 336 to 801 planar contacts of disks, which lack hundreds of ranks, all four tried are
         solved so after 45 to 217 steps; with a tenth of `a` after each easy step, or from a thousandth of W on,
-        `a` went to and fro, and one was solved after 60. Interior points with the shift by slip inside stall at 1e-3
-        from 347 contacts on; fixed points on slip, each a convex problem (Acary & Cadoux), do not converge there.
+        `a` went to and fro, and one was solved after 60. Interior points with the shift by slip inside stall at
+        1e-3 from 347 contacts on; fixed points on slip, each a convex problem (Acary & Cadoux), do not converge.
         """
         mean = float(np.trace(self.W)) / self.q.size
         share, x = _PROXIMAL, x.copy()
