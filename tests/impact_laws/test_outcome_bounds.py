@@ -196,7 +196,7 @@ def test_two_contacts_in_space_are_bounded(seed, freedoms, least):
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("seed", "freedoms", "least"), [(1, 5, 0.25), (0, 6, 0.5), (1, 6, 0.25), (2, 6, 0.4), (4, 6, 0.1)]
+    ("seed", "freedoms", "least"), [(1, 5, 0.4), (0, 6, 0.7), (1, 6, 0.7), (2, 6, 0.4), (4, 6, 0.2)]
 )
 def test_two_contacts_in_space_whose_slip_turns_are_bounded(seed, freedoms, least):
     problem = _spatial_contacts(seed, freedoms)
@@ -205,7 +205,7 @@ def test_two_contacts_in_space_whose_slip_turns_are_bounded(seed, freedoms, leas
     assert bounds.verified
     assert bounds.contains(samples.velocity[samples.resolved]).all()
     room = bounds.upper - bounds.lower > 1e-6 * bounds.speed
-    assert bounds.tightness(samples).width[room].min() > least
+    assert np.median(bounds.tightness(samples).width[room]) > least
 
 
 def test_numbering_of_contacts_in_space_does_not_matter():
