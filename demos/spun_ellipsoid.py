@@ -43,9 +43,9 @@ class TouchingEllipsoid:
         """Of a state, by time."""
         rotation, spin = state[:9].reshape(3, 3), state[15:]
         force = self.force(0.0, state)
-        torque = _cross(_arm(self.body, rotation)[0], rotation.T @ force)
+        torque = _crossed(_arm(self.body, rotation)[0]) @ (rotation.T @ force)
         inertia = self.body.inertia
-        turning = np.linalg.solve(inertia, torque - _cross(spin, inertia @ spin))
+        turning = np.linalg.solve(inertia, torque - _crossed(spin) @ (inertia @ spin))
         return np.concatenate(
             [
                 (rotation @ _crossed(spin)).ravel(),
@@ -60,14 +60,14 @@ class TouchingEllipsoid:
         rotation, spin = state[:9].reshape(3, 3), state[15:]
         inertia = self.body.inertia
         arm, wandering = _arm(self.body, rotation, spin)
-        turning = -np.linalg.solve(inertia, _cross(spin, inertia @ spin))
-        free = _cross(turning, arm) + _cross(spin, _cross(spin, arm) + wandering)
+        turning = -np.linalg.solve(inertia, _crossed(spin) @ (inertia @ spin))
+        free = _crossed(turning) @ arm + _crossed(spin) @ (_crossed(spin) @ arm + wandering)
         free = rotation @ free - GRAVITY * UP
         turned = _crossed(arm) @ rotation.T
         response = np.eye(3) / self.body.mass + turned.T @ np.linalg.solve(inertia, turned)
         if self.friction is None:
             return np.linalg.solve(response, -free)
-        slip = state[12:15] + rotation @ _cross(spin, arm)
+        slip = state[12:15] + rotation @ (_crossed(spin) @ arm)
         slip[2] = 0.0
         direction = UP - self.friction * slip / np.linalg.norm(slip)
         return -free[2] / (response[2] @ direction) * direction
@@ -86,14 +86,8 @@ class TouchingEllipsoid:
         )  # fmt: skip
 
 
-def _cross(u: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """u x v; `numpy.cross` takes ten times as long for two vectors."""
-    (a, b, c), (x, y, z) = u.tolist(), v.tolist()
-    return np.array([b * z - c * y, c * x - a * z, a * y - b * x])
-
-
 def _crossed(vector: np.ndarray) -> np.ndarray:
-    """Matrix (3, 3) that takes u to vector x u."""
+    """Matrix (3, 3) that takes u to vector x u, for one u sooner than `numpy.cross`."""
     x, y, z = vector
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
@@ -104,7 +98,7 @@ def _arm(body: Body, rotation: np.ndarray, spin: np.ndarray | None = None) -> tu
     assert isinstance(shape, Ellipsoid)
     squares, normal = np.square(shape.semi_axes), rotation[2]
     height = math.sqrt(squares @ normal**2)
-    turning = np.zeros(3) if spin is None else _cross(normal, spin)
+    turning = np.zeros(3) if spin is None else _crossed(normal) @ spin
     rising = squares @ (normal * turning) / height
     return shape.center - squares * normal / height, -squares * (turning - normal * rising / height) / height
 
