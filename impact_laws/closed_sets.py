@@ -99,7 +99,7 @@ def _closed(
                 sets[j] = values if old is None else np.maximum(values, old)
                 if cells[j].approaches:
                     waiting.add(j)
-        growths.append(_growth(before, sets))
+        growths.append(_growth(before, sets, 1.0))
         bar.show(-np.log(min(max(growths[-1], BOUNDS_SETTLED), 1.0)))
         sweep = len(growths)
         if waiting and sweep >= BOUNDS_PATIENCE and sweep % BOUNDS_AHEAD_EVERY == 0:
@@ -112,12 +112,12 @@ def _closed(
     return sets, len(growths)
 
 
-def _growth(before: Sets, after: Sets) -> float:
-    """Largest growth of a support value; 1 where a set is new."""
+def _growth(before: Sets, after: Sets, anew: float = np.inf) -> float:
+    """Largest growth of a support value; `anew` where a set is new."""
     grown = 0.0
     for old, new in zip(before, after, strict=True):
         if new is not None:
-            grown = max(grown, 1.0 if old is None else float((new - old).max(initial=0.0)))
+            grown = max(grown, anew if old is None else float((new - old).max(initial=0.0)))
     return grown
 
 
@@ -148,12 +148,7 @@ def _narrowed(cells: Sequence[Cell], steps: Steps, start: Sets, sets: Sets) -> t
                 if values is not None:
                     image[j] = values if known is None else np.maximum(known, values)
         rounds += 1
-        defect = shrunk = 0.0
-        for new, old in zip(image, sets, strict=True):
-            if new is not None:
-                defect = max(defect, np.inf if old is None else float((new - old).max(initial=0.0)))
-            if old is not None:
-                shrunk = max(shrunk, np.inf if new is None else float((old - new).max(initial=0.0)))
+        defect, shrunk = _growth(sets, image), _growth(image, sets)
         if defect <= BOUNDS_SETTLED or rounds == 1:
             closed = sets, defect
         if shrunk <= BOUNDS_NARROWED or defect > BOUNDS_SETTLED or rounds == BOUNDS_NARROWINGS:

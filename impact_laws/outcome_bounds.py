@@ -139,8 +139,8 @@ def outcome_bounds(
         One or two contacts, or three planar ones whose impulses change at most three freedoms, as those of one body
         do; ValueError otherwise, or where no kinetic energy belongs to u.
     fineness : at least 1
-        Density of the directions whose support values are kept, and of the wedges of slip of spatial contacts.
-        Finer is tighter and slower.
+        Density of a grid among the directions whose support values are kept. Finer is tighter and slower. Two
+        contacts with friction in space have no grid, and it changes nothing there.
     max_sweeps : at least 1
         The answer after fewer sweeps than needed is not verified and bounds nothing.
     cone_edges : at least 3
@@ -159,7 +159,7 @@ def outcome_bounds(
     Each value of a step comes from the dual of a linear program, of which any feasible point is a valid bound.
     Sets that only converge are extrapolated, and shrunk again by steps from the closed sets, which stay closed.
 
-    Two contacts in space take from a second to half an hour, by how many wedges slip can come into.
+    Two contacts in space take from seconds to hours, by how many wedges slip can come into.
 
     Source: reachability of linear hybrid automata (Alur et al. 1995) applied to the law of Halm & Posa; support
     values on template directions after Sankaranarayanan, Dang & Ivančić 2008.
@@ -205,12 +205,11 @@ def outcome_bounds(
 
 def _region(space: ContactSpace, cell: Cell, offsets: Array) -> OutcomeRegion:
     """The outcomes in a cell as half-spaces of contact velocity."""
-    back = np.linalg.pinv(space.mobility)
-    outside = np.linalg.svd(space.mobility)[0][:, space.start.size :].T
-    A = np.vstack([cell.directions @ back, outside, -outside, space.half_spaces(cell)])
+    shifted = np.vstack([cell.directions @ space.back, space.outside, -space.outside])
+    A = np.vstack([shifted, space.half_spaces(cell)])
     b = np.zeros(len(A))
     b[: len(offsets)] = offsets
-    b[: len(offsets) + 2 * len(outside)] += A[: len(offsets) + 2 * len(outside)] @ space.base
+    b[: len(shifted)] += shifted @ space.base
     lengths = np.linalg.norm(A, axis=1)
     kept = lengths > 0.0
     return OutcomeRegion(
@@ -227,9 +226,11 @@ def _unchanged(problem: ImpactProblem) -> OutcomeBounds:
     """The bounds where no contact approaches: the velocity before the impact."""
     size = problem.u.size
     A = np.vstack([np.eye(size), -np.eye(size)])
-    signs = np.sign(problem.u).astype(int)
+    signs = np.sign(problem.u).astype(int).reshape(-1, problem.dim)
+    planar = problem.dim == 2
+    tangents = [int(row[0]) if planar else None if row.any() else 0 for row in signs[:, 1:]]
     region = OutcomeRegion(
-        tuple(signs[::2].tolist()), tuple(signs[1::2].tolist()), A, A @ problem.u,
+        tuple(signs[:, 0].tolist()), tuple(tangents), A, A @ problem.u,
         np.zeros((1, 0)), np.zeros(1), np.zeros((0, 0)),
     )  # fmt: skip
     u = problem.u.copy()

@@ -70,7 +70,8 @@ class ContactSpace:
     """Coordinates x of contact velocity, v = base + mobility x, |x| = 1 before the impact, and its cells.
 
     x covers what impulses can change: with W = L Lᵀ, u = L a and Q an orthonormal basis of the span of Lᵀ Λ,
-    mobility = |Qᵀ a| L Q and x = Qᵀ a/|Qᵀ a| at the start.
+    mobility = |Qᵀ a| L Q and x = Qᵀ a/|Qᵀ a| at the start. ``back`` takes v - base to x, rows of ``outside`` span
+    what no x changes.
     """
 
     def __init__(self, problem: ImpactProblem, cone_edges: int) -> None:
@@ -95,7 +96,7 @@ class ContactSpace:
         missed = float(np.linalg.norm(u - factor @ a))
         if missed > BOUNDS_OFF_RANGE * float(np.linalg.norm(u)):
             raise ValueError(f"u must lie in the range of W, got a part of {missed:.3g} m/s outside of it")
-        self.edges = edge_directions(dim, cone_edges)
+        self.dim, self.edges = dim, edge_directions(dim, cone_edges)
         impulses = np.vstack(
             [self._embedded(i, _pressing(mu[i], self.edges), dim * count) for i in range(count)]
         )
@@ -110,6 +111,8 @@ class ContactSpace:
         self.mobility, self.base = np.empty((dim * count, Q.shape[1])), np.empty(dim * count)
         self.mobility[components] = length * self.rows
         self.base[components] = u - length * self.rows @ self.start
+        self.back = np.linalg.pinv(self.mobility)
+        self.outside = np.linalg.svd(self.mobility)[0][:, self.start.size :].T
         self.speed = float(np.linalg.norm(self.mobility, axis=1).max())
 
     def cells(self, fineness: int) -> list[Cell]:
@@ -118,7 +121,7 @@ class ContactSpace:
         Where one contact approaches, others approach too or open: what stops there lies in the closed cell of
         approach as well, and its steps are that cell's.
         """
-        r, dim = self.start.size, self.edges.shape[1] + 1
+        r, dim = self.start.size, self.dim
         natural, grid = self._natural_directions()
         modes = [_modes(mu, self.edges) for mu in self.friction]
         found = []
@@ -176,8 +179,7 @@ class ContactSpace:
         start. Where these facets are too many: facets of what all impulses together span, impulses as they follow
         from velocities, and sums and differences of components.
         """
-        r, count = self.start.size, self.friction.size
-        dim = self.edges.shape[1] + 1
+        r, dim = self.start.size, self.dim
         lines = _cell_lines(self.edges)
         borders = _distinct(
             np.vstack(
@@ -196,27 +198,23 @@ class ContactSpace:
             axes[i] + sign * axes[j] for i, j in combinations(range(len(axes)), 2) for sign in (1.0, -1.0)
         ]
         facets = [face for face in _orthogonal(self.generators, r) if _one_sided(self.generators @ face)]
-        pressures = np.vstack([lines @ impulses[dim * i : dim * i + dim] for i in range(count)])
+        pressures = np.vstack([lines @ impulses[dim * i : dim * i + dim] for i in range(len(self.friction))])
         parts = [borders, self.generators, np.reshape(facets, (-1, r)), pressures, sums, self.start[None]]
         natural = _unit(np.vstack(parts))
         return _distinct(np.vstack([natural, -natural])), False
 
     def _effects(self, i: int, rows: Array) -> Array:
         """Rows of the velocity of contact i as unit rows of x."""
-        dim = self.edges.shape[1] + 1
-        found = rows @ self.rows[dim * i : dim * i + dim]
+        found = rows @ self.rows[self.dim * i : self.dim * i + self.dim]
         return found / np.maximum(np.linalg.norm(found, axis=1), np.finfo(float).tiny)[:, None]
 
     def _changes(self, i: int, mode: Mode) -> Array:
         """Changes of x by impulses that span the cone of contact i in a mode."""
-        dim = self.edges.shape[1] + 1
-        impulses = mode.impulses
+        dim, impulses = self.dim, mode.impulses
         along, across = self.rows[dim * i], self.rows[dim * i + 1 : dim * i + dim]
         grips = self.friction[i] * np.linalg.norm(across) > BOUNDS_GRIP * np.linalg.norm(along)
         if mode.tangent == 0 and len(impulses) and grips:
-            impulses = np.zeros((1 + len(self.edges), dim))
-            impulses[0, 0] = 1.0
-            impulses[1:, 1:] = self.edges
+            impulses = np.vstack([np.eye(1, dim), _beside_normal(self.edges)])
         return impulses @ self.rows[dim * i : dim * i + dim]
 
     @staticmethod

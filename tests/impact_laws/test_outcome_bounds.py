@@ -153,17 +153,14 @@ def _spatial_contacts(seed, freedoms):
     return ImpactProblem.from_generalized(np.eye(freedoms), J, v, friction=rng.choice([0.3, 0.8], size=2))
 
 
-def _assert_spatial_bounds_hold(problem, edges, least):
-    """Samples of the law with as many edges lie inside, and fill that share of every width."""
+def _verified_spatial_bounds(seed, freedoms, edges):
+    """Bounds of a random problem, and samples of the law with as many edges, all of which lie inside."""
+    problem = _spatial_contacts(seed, freedoms)
     bounds = outcome_bounds(problem, cone_edges=edges)
     samples = SetValuedRouth(cone_edges=edges).sample(problem, 5000)
     assert bounds.verified
-    assert samples.resolved.all()
-    assert bounds.contains(samples.velocity).all()
-    width = bounds.tightness(samples).width
-    assert (width <= 1.0 + 1e-6).all()
-    assert width.min() > least
-    return bounds
+    assert bounds.contains(samples.velocity[samples.resolved]).all()
+    return bounds, samples
 
 
 def test_one_contact_in_space_slides_as_its_equations_say():
@@ -191,7 +188,11 @@ def test_contacts_in_space_without_friction_are_those_in_the_plane():
 @pytest.mark.parametrize(("seed", "freedoms", "least"), [(5, 5, 0.999), (5, 6, 0.999), (4, 5, 0.6)])
 def test_two_contacts_in_space_are_bounded(seed, freedoms, least):
     """Slip that keeps to an edge, the first two, and slip that turns between a few."""
-    _assert_spatial_bounds_hold(_spatial_contacts(seed, freedoms), 8, least)
+    bounds, samples = _verified_spatial_bounds(seed, freedoms, 8)
+    assert samples.resolved.all()
+    width = bounds.tightness(samples).width
+    assert (width <= 1.0 + 1e-6).all()
+    assert width.min() > least
 
 
 @pytest.mark.long
@@ -199,11 +200,7 @@ def test_two_contacts_in_space_are_bounded(seed, freedoms, least):
     ("seed", "freedoms", "least"), [(1, 5, 0.4), (0, 6, 0.7), (1, 6, 0.7), (2, 6, 0.4), (4, 6, 0.2)]
 )
 def test_two_contacts_in_space_whose_slip_turns_are_bounded(seed, freedoms, least):
-    problem = _spatial_contacts(seed, freedoms)
-    bounds = outcome_bounds(problem, cone_edges=4)
-    samples = SetValuedRouth(cone_edges=4).sample(problem, 5000)
-    assert bounds.verified
-    assert bounds.contains(samples.velocity[samples.resolved]).all()
+    bounds, samples = _verified_spatial_bounds(seed, freedoms, 4)
     room = bounds.upper - bounds.lower > 1e-6 * bounds.speed
     assert np.median(bounds.tightness(samples).width[room]) > least
 
@@ -300,6 +297,13 @@ def test_nothing_happens_without_approach():
     assert bounds.contains([problem.u]).all()
     assert not bounds.contains([problem.u + 1e-3]).any()
     assert bounds.support([1.0, 1.0, 1.0, 1.0]) == pytest.approx(1.1)
+
+
+def test_signs_without_approach_are_those_of_contacts_in_space_too():
+    problem = ImpactProblem(np.eye(6), [0.0, 0.3, -1.0, 2.0, 0.0, 0.0], friction=0.5)
+    (region,) = outcome_bounds(problem).regions
+    assert region.normal_signs == (0, 1)
+    assert region.tangent_signs == (None, 0)
 
 
 def test_too_few_sweeps_are_not_verified(compass_gait):
