@@ -263,8 +263,8 @@ STAY = 2.0
 """[CONTACT_GAP] how far beyond its end a feature still holds a contact."""
 
 NO_MOTION = 1e-24
-"""[square of its length] what is left of a joint's row in the plane of a planar scene, where it bars no motion in
-it."""
+"""[square of its length] what is left of a row of a joint or contact in the plane of a planar scene, where it is
+about no motion in it."""
 
 CAN_OPEN = 1e-6
 """[of the mobility of a contact alone] what is left of it where others keep it closed."""

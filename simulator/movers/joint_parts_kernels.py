@@ -153,8 +153,8 @@ def keep_in_plane(plane, j):
 
 @kernel()
 def keep_row_in_plane(world, J):
-    """Leave of a joint's row (2, 6) only what moves bodies in the plane; False where that is nothing but
-    rounding."""
+    """Leave of a row (2, 6) of a joint or contact only what moves bodies in the plane; False where that is nothing
+    but rounding."""
     w, before, after = header(world), 0.0, 0.0
     for side in range(2):
         for i in range(6):

@@ -56,7 +56,7 @@ from ..engine.tables_kernels import (
 from ..kernels import cross, matrix3x3, rotation_matrix_into, turned_back, vector3, vector4, vector13
 from .blocks_kernels import elimination
 from .force_kernels import Problem, stiffnesses
-from .joint_parts_kernels import COUNT, FILL, KEEP, LIMIT, PLACE, keep_in_plane
+from .joint_parts_kernels import COUNT, FILL, KEEP, LIMIT, PLACE, keep_row_in_plane
 from .turns_kernels import count_turns, place_turns, read_turn_forces, show_turns, write_turn_forces
 
 _FIRST, _LAST = NUMBER["local_bodies"], NUMBER["joint_stiffness"]
@@ -370,8 +370,8 @@ def place_all(world, i, j):
                 tx, ty, tz = cross(row[at], row[at + 1], row[at + 2], x, y, z)
                 jacobian[0], jacobian[1], jacobian[2] = sign * x, sign * y, sign * z
                 jacobian[3], jacobian[4], jacobian[5] = sign * tx, sign * ty, sign * tz
-                if w.planar:
-                    keep_in_plane(w.plane, jacobian)
+            if w.planar and not keep_row_in_plane(world, J[c, :, e]):
+                row[15 + e] = row[18 + e] = rate[c, e] = 0.0  # rounding that would count as slip
     place_turns(world)
     if w.nj > 0:
         call(w.joints, world, PLACE, 0)

@@ -39,7 +39,7 @@ from ..engine.tables_kernels import (
 )
 from ..kernels import cross, dot
 from ..tolerances import ON_LINE, SAME_PLANE
-from .joint_parts_kernels import keep_in_plane
+from .joint_parts_kernels import keep_row_in_plane
 
 ROLLING, SPINNING = 0, 1
 POINT_TURN, FACE_TURN = -1, -2  # of `local_along`: bodies touch in one place, and in several not on one line
@@ -199,8 +199,8 @@ def place_turns(world):
                 sign, jacobian = lever * (1.0 - 2.0 * side), J[c, side, e]
                 jacobian[0] = jacobian[1] = jacobian[2] = 0.0
                 jacobian[3], jacobian[4], jacobian[5] = sign * x, sign * y, sign * z
-                if w.planar:
-                    keep_in_plane(w.plane, jacobian)
+            if w.planar and not keep_row_in_plane(world, J[c, :, e]):
+                row[15 + e] = row[18 + e] = rate[c, e] = 0.0
 
 
 @kernel()
