@@ -5,10 +5,18 @@ import numpy as np
 from ..compiled import kernel
 from .numbering_kernels import order_by_state, ordered_matrix, ordered_rows, put_back
 from .outcome_kernels import FINE, judge, kinetic_scales
-from .relaxation_kernels import local_blocks, residual_dense, solution_slopes, velocity_given, within_cones
+from .relaxation_kernels import (
+    local_blocks,
+    natural_map,
+    residual_dense,
+    solution_slopes,
+    velocity_given,
+    within_cones,
+)
 from .tolerances import NEWTON_SHIFTS, RELAXATION_ACCEPTED, RELAXATION_GAIN
 
 NEWTON_STEPS, HALVINGS = 20, 9
+GAPS_KEPT, SMALLEST_STEP = 5, 1e-3  # of `natural_newton`
 NEWTON_AT_ONCE = 300  # unknowns; larger problems are first relaxed with acceleration
 
 
@@ -43,9 +51,9 @@ def eliminate(A, b, n):
 
 
 @kernel(allocates=True)
-def newton_matrix(W, slopes, gap, rows, m, dim, matrix, right):
-    """Fill matrix (m, m) with I + slopes (W less its own blocks), and right (m,), over the m unknowns `rows`
-    of contacts that a slope lets move; the others take their gap (n,)."""
+def newton_matrix(W, slopes, own, gap, rows, m, dim, matrix, right):
+    """Fill matrix (m, m) with I + slopes W - own, slopes and own (nc, dim, dim) block by block, and right (m,),
+    over the m unknowns `rows` of contacts that a slope lets move; the others take their gap (n,)."""
     n = gap.size
     line = np.empty(n)
     for a in range(m):
@@ -57,13 +65,30 @@ def newton_matrix(W, slopes, gap, rows, m, dim, matrix, right):
                 total += slopes[c, r, s] * W[dim * c + s, j]
             line[j] = total
         for s in range(dim):
-            line[dim * c + s] = 0.0
+            line[dim * c + s] -= own[c, r, s]
         right[a] = gap[row]
         for j in range(n):
             right[a] -= line[j] * gap[j]
         for b in range(m):
             right[a] += line[rows[b]] * gap[rows[b]]
             matrix[a, b] = line[rows[b]] + (1.0 if a == b else 0.0)
+
+
+@kernel()
+def moving_rows(slopes, rows):
+    """Fill rows with the unknowns of contacts with a slope (nc, dim, dim); how many."""
+    count, dim, _ = slopes.shape
+    m = 0
+    for c in range(count):
+        moves = False
+        for r in range(dim):
+            for s in range(dim):
+                moves = moves or slopes[c, r, s] != 0.0
+        if moves:
+            for r in range(dim):
+                rows[m] = dim * c + r
+                m += 1
+    return m
 
 
 @kernel(allocates=True)
@@ -115,8 +140,7 @@ def ordered_frames(frames, order):
 def newton_as_numbered(W, q, friction, frames, rule, dim, tolerance, begin, impulse, residual):
     """As `newton_dense`, contacts in the order of their numbers."""
     n, count = q.size, friction.size
-    slopes = np.empty((count, dim, dim))
-    local = np.empty((count, dim, dim))
+    slopes, own, local = np.empty((3, count, dim, dim))
     local_blocks(W, dim, local)
     x = np.empty(n)
     for i in range(n):
@@ -136,17 +160,14 @@ def newton_as_numbered(W, q, friction, frames, rule, dim, tolerance, begin, impu
         for i in range(n):
             gap[i] = target[i] - x[i]
         solution_slopes(local, u, friction, frames, rule, dim, x, slopes)
-        m = 0
-        for c in range(count):
-            moves = False
+        for c in range(count):  # a one-contact solution does not move with its own impulse
             for r in range(dim):
                 for s in range(dim):
-                    moves = moves or slopes[c, r, s] != 0.0
-            if moves:
-                for r in range(dim):
-                    rows[m] = dim * c + r
-                    m += 1
-        newton_matrix(W, slopes, gap, rows, m, dim, matrix, right)
+                    own[c, r, s] = 0.0
+                    for t in range(dim):
+                        own[c, r, s] += slopes[c, r, t] * local[c, t, s]
+        m = moving_rows(slopes, rows)
+        newton_matrix(W, slopes, own, gap, rows, m, dim, matrix, right)
         made += 1
         found = np.inf
         for shift in NEWTON_SHIFTS:
@@ -186,3 +207,55 @@ def newton_as_numbered(W, q, friction, frames, rule, dim, tolerance, begin, impu
         if residual <= tolerance or (gained > 0.9 and here > RELAXATION_GAIN * first):
             break
     return residual, made
+
+
+@kernel(allocates=True)
+def natural_newton(W, local, q, friction, lean, dim, x, most, tolerance):
+    """Newton steps on x - P(x - ρ (q + W x)), at most so many, that change x (n,) in place: how many were made, and
+    whether x is a zero. The slow version, for any W, is `Relaxation._natural_newton`."""
+    n, count = q.size, friction.size
+    own, slopes = np.empty((2, count, dim, dim))
+    u, target, gap, step, trial, right = np.empty((6, n))
+    rows = np.empty(n, np.int64)
+    matrix = np.empty((n, n))
+    squares = np.empty(GAPS_KEPT)
+    velocity_given(W, q, x, u)
+    squares[:] = natural_map(local, friction, lean, dim, x, u, target, own, slopes)
+    made, solved = 0, False
+    for k in range(most):
+        largest, worst = 0.0, 0.0
+        for i in range(n):
+            gap[i] = target[i] - x[i]
+            worst, largest = max(worst, abs(gap[i])), max(largest, abs(x[i]))
+        solved = worst <= 0.1 * tolerance * largest
+        if solved:
+            break
+        m = moving_rows(slopes, rows)
+        newton_matrix(W, slopes, own, gap, rows, m, dim, matrix, right)
+        for a in range(m):
+            matrix[a, a] += NEWTON_SHIFTS[1]
+        if not eliminate(matrix, right, m):
+            break
+        for i in range(n):
+            step[i] = gap[i]
+        for a in range(m):
+            step[rows[a]] = right[a]
+        sound = True
+        for i in range(n):
+            sound = sound and abs(step[i]) < np.inf
+        if not sound:
+            break
+        made += 1
+        size, most_square = 1.0, squares.max()
+        while True:
+            for i in range(n):
+                trial[i] = x[i] + size * step[i]
+            velocity_given(W, q, trial, u)
+            square = natural_map(local, friction, lean, dim, trial, u, target, own, slopes)
+            if square <= (1.0 - 1e-4 * size) * most_square or size < SMALLEST_STEP:
+                break
+            size *= 0.5
+        x[:] = trial
+        squares[(k + 1) % GAPS_KEPT] = square
+    within_cones(x, friction, dim)
+    return made, solved

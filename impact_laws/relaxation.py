@@ -6,18 +6,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import numbering_kernels, relaxation_kernels
-from .contact_matrices import BlockMatrix, ContactMatrix, Flags, contact_matrix, coupled_if_many, parts_of
+from .anderson_kernels import MIXED, go_on, relax_accelerated
+from .contact_matrices import (
+    BlockMatrix,
+    ContactMatrix,
+    DenseMatrix,
+    Flags,
+    contact_matrix,
+    coupled_if_many,
+    parts_of,
+)
 from .contact_network import ContactNetwork
 from .impact_problem import rows_of
 from .law import generator_of
-from .newton_kernels import HALVINGS, NEWTON_AT_ONCE, NEWTON_STEPS, good_enough, newton_dense
+from .newton_kernels import (
+    GAPS_KEPT,
+    HALVINGS,
+    NEWTON_AT_ONCE,
+    NEWTON_STEPS,
+    SMALLEST_STEP,
+    good_enough,
+    natural_newton,
+    newton_dense,
+)
 from .tolerances import NEWTON_SHIFTS, RELAXATION_GAIN
 
 Array = NDArray[np.float64]
 
 _NATURAL_STEPS, _INNER = 60, 20
 _RESTARTS = 20  # of Newton's method alone, a round
-_ANDERSON = 8  # sweeps mixed
 _NEWTON_UNKNOWNS = 3000  # above, a dense Newton step costs more than it gains
 _RELAXATIONS = (1.0, 1.0, 0.7, 1.2)  # of the rounds in turn
 _PROXIMAL = 0.1  # of the mean of the diagonal of W, at first
@@ -230,31 +247,19 @@ class Relaxation:
     def _accelerated(self, x: Array, sweeps: int, tolerance: float) -> Array:
         """Sweeps mixed by Anderson's method: the next impulse combines the last few so that their changes
         cancel best."""
-        points: list[Array] = []
-        changes: list[Array] = []
-        least = np.inf
+        if isinstance(self.matrix, DenseMatrix) and self.q.size <= NEWTON_AT_ONCE:
+            self.sweeps += relax_accelerated(
+                self.W, self.q, self.friction, self.frames, self.rule, self.dim, sweeps, 0.1 * tolerance, x
+            )
+            return x
+        points, changes = np.empty((2, MIXED, x.size))
+        kept, least = 0, np.inf
         for _ in range(sweeps):
             swept = self._relaxed(x.copy(), 1.0, 1, 0.0)
-            change = swept - x
-            size = float(np.abs(change).max())
-            if size <= 0.1 * tolerance * float(np.abs(swept).max(initial=0.0)):
-                return swept
-            if size > 10.0 * least:  # mixing has led astray
-                points.clear()
-                changes.clear()
-            least = min(least, size)
-            points.append(swept)
-            changes.append(change)
-            del points[:-_ANDERSON], changes[:-_ANDERSON]
-            x = swept
-            if len(points) > 1:
-                with np.errstate(over="ignore", invalid="ignore"):
-                    differences = np.diff(np.array(changes), axis=0).T
-                if not np.isfinite(differences).all():  # numbers end there: only sweeps go on
-                    continue
-                mixing = np.linalg.lstsq(differences, change, rcond=1e-12)[0]
-                x = swept - np.diff(np.array(points), axis=0).T @ mixing
-                relaxation_kernels.within_cones(x, self.friction, self.dim)
+            kept, least, stays = go_on(points, changes, kept, least, 0.1 * tolerance, swept, x)
+            if stays:
+                break
+            relaxation_kernels.within_cones(x, self.friction, self.dim)
         return x
 
     def _relaxed(self, x: Array, omega: float, sweeps: int, tolerance: float) -> Array:
@@ -349,8 +354,14 @@ class Relaxation:
         the largest of the last few (Grippo, Lampariello & Lucidi).
         """
         dim, count = self.dim, self.friction.size
-        own, slopes = np.empty((2, count, dim, dim))
         x, target = x.copy(), np.empty(x.size)
+        if isinstance(matrix, DenseMatrix) and q.size <= NEWTON_AT_ONCE:
+            made, solved = natural_newton(
+                matrix.W, matrix.local, q, self.friction, lean, dim, x, most, tolerance
+            )
+            self.newton_steps += made
+            return x, made, solved
+        own, slopes = np.empty((2, count, dim, dim))
 
         def gap_at(point: Array) -> float:
             velocity = matrix.velocity(q, point)
@@ -375,7 +386,7 @@ class Relaxation:
             while True:
                 trial = x + size * step
                 square = gap_at(trial)
-                if square <= (1.0 - 1e-4 * size) * max(squares[-5:]) or size < 1e-3:
+                if square <= (1.0 - 1e-4 * size) * max(squares[-GAPS_KEPT:]) or size < SMALLEST_STEP:
                     break
                 size *= 0.5
             x = trial
