@@ -156,6 +156,10 @@ SHORT_STEP, MOST_SHORT, SHORT_AGAIN = 1e-3, 48, 8
 """[of the scene's duration; steps] Explicit steps shorter than this, so many in a row, and then so many, make an
 island go on by implicit steps. Longer, or fewer: motion that explicit steps follow is followed less exactly."""
 
+MOST_SHORT_ALONE = 480
+"""[steps] The same of one body that is wedged between others that do not move. Fewer: what could be followed
+exactly is not. More: hundreds of thousands of pieces where it chatters on two walls."""
+
 IMPLICIT_AT_ONCE = 100
 """[steps] After so many implicit steps explicit ones are tried again."""
 

@@ -1,8 +1,9 @@
 """The table of islands, and which members of an event hold together."""
 
 from ...compiled import kernel
-from ..tolerances import IMPLICIT_AT_ONCE, MOST_SHORT, SHORT_AGAIN, SHORT_STEP
+from ..tolerances import IMPLICIT_AT_ONCE, MOST_SHORT, MOST_SHORT_ALONE, SHORT_AGAIN, SHORT_STEP
 from .contacts_kernels import may_be_near, rim_on_face
+from .pairs_kernels import has_cylinder
 from .tables_kernels import NUMBER, bodies, contacts, groups, header, islands, motions, reserve
 
 _ISLANDS = NUMBER["islands"]
@@ -74,13 +75,14 @@ def tell_stiff(world, island):
     """Let an island go on by implicit steps where so many explicit ones, or pieces that impacts end, were short;
     and no longer where it has contacts that cannot. Whether it does only from now on.
 
-    One body alone is followed exactly: it has few contacts. So are bodies whose contacts, where they part and touch
-    again, would be an impact each step.
+    One body alone is followed exactly, its contacts are few; unless it is wedged and has chattered for much longer.
+    So are bodies whose contacts, where they part and touch again, would be an impact each step.
     """
     w, e = header(world), islands(world)[island]
-    if e.implicit == 0 and (e.short < MOST_SHORT or w.longest_implicit_step == 0.0 or w.fixed_step > 0.0):
+    most = MOST_SHORT if e.bodies > 1 else MOST_SHORT_ALONE
+    if e.implicit == 0 and (e.short < most or w.longest_implicit_step == 0.0 or w.fixed_step > 0.0):
         return False
-    may = e.bodies > 1
+    may = e.bodies > 1 or is_wedged(world, island)
     row = e.contact
     while row >= 0:
         may = may and may_be_near(world, contacts(world)[row])
@@ -90,8 +92,23 @@ def tell_stiff(world, island):
         return False
     begins = e.implicit == 0
     if begins:
-        e.implicit, e.short = IMPLICIT_AT_ONCE, MOST_SHORT - SHORT_AGAIN
+        e.implicit, e.short = IMPLICIT_AT_ONCE, most - SHORT_AGAIN
     return begins
+
+
+@kernel()
+def is_wedged(world, island):
+    """Whether the contacts of an island are with more than one other body, and none is of a cylinder: rims are
+    followed better as they are."""
+    first = row = islands(world)[island].contact
+    wedged = False
+    while row >= 0:
+        c = contacts(world)[row]
+        if has_cylinder(world, c.first, c.second):
+            return False
+        wedged = wedged or c.pair != contacts(world)[first].pair
+        row = c.fellow
+    return wedged
 
 
 @kernel()

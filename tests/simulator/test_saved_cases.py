@@ -318,3 +318,22 @@ def test_bounces_that_are_rounding_end_beside_a_rolling_rim(number, until, most)
     run = carom.Simulator(scene, module.LAWS[law](), seed=number).run(until)
     assert run.status.value == "reached_end"
     assert len(run.events) < most
+
+
+@pytest.mark.parametrize("side", [0.2, 0.23])
+def test_a_box_that_chatters_between_three_walls_goes_on_by_implicit_steps(side):
+    """Saved: in a groove and on a face across it, modes of nine contacts changed every 1e-8 s, 323,000 times."""
+    material = carom.Material(friction=0.8, restitution=0.8)
+    scene = carom.Scene()
+    for normal in ((1, 0, 1), (-1, 0, 1), (0, 2, 1)):
+        unit = np.array(normal) / np.linalg.norm(normal)
+        scene.add(carom.Body(carom.HalfSpace(unit), fixed=True, material=material))
+    turned = (np.cos(np.pi / 8), 0, np.sin(np.pi / 8), 0)
+    for edge, height in ((side, 0.5), (0.1, 0.9)):
+        box = carom.Box((edge, edge, edge))
+        scene.add(carom.Body(box, mass=1, material=material, position=(0, 0.4, height), orientation=turned))
+    trajectory = carom.Simulator(scene, carom.MaximumDissipation()).run(2.0)
+    assert trajectory.status is carom.RunStatus.AT_REST, trajectory.message
+    assert max(len(motion.start) for motion in trajectory.motions) < 30_000
+    assert np.abs(trajectory.ledger(np.linspace(0, trajectory.end_time, 41)).residual).max() < 1e-9
+    assert trajectory.largest_overlap() < 1e-9
