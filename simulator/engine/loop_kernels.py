@@ -80,7 +80,7 @@ from .queue_kernels import (
     enter_settling,
 )
 from .sensors_kernels import is_sensor, look_inside, notice
-from .strike_kernels import VERDICT, apply_impulses, judge_impulses, largest_approach, pose_problem
+from .strike_kernels import VERDICT, apply_impulses, graze, judge_impulses, largest_approach, pose_problem
 from .tables_kernels import (
     BALLISTIC,
     HELD,
@@ -311,6 +311,8 @@ def ask(world, note):
     needed."""
     w = header(world)
     pose_problem(world)
+    if note == IN_CONTACT:
+        graze(world, slow_speed(world))
     w.stages_count = 0
     w.asked = note
     w.law_code = call(w.law, world, 0, 0) if w.law != 0 else NEEDS_PYTHON

@@ -79,6 +79,16 @@ def pose_problem(world):
 
 
 @kernel()
+def graze(world, slow):
+    """Let contacts of the event's problem that part no faster than `slow` [m/s] graze: of two that touch lastingly
+    it is rounding, and a law resolves no contact that parts."""
+    w, u = header(world), problem_part(world, 0)
+    for k in range(w.found_count):
+        if 0.0 < u[w.dim * k] <= slow:
+            u[w.dim * k] = 0.0
+
+
+@kernel()
 def restitution_at(c, approach, mobility):
     """Restitution of a contact that approaches so fast [m/s], where a unit impulse changes that by its mobility
     [1/kg]."""

@@ -39,6 +39,7 @@ FIRM, SOFT, FIRMEST = 1e3, 10.0, 1e4  # r, times the mean stiffness of a contact
 ROUNDS, NEWTON_STEPS, HALVINGS = 200, 30, 12
 STILL, NEARLY = 10, 1e3  # rounds that gain nothing, and residual [tolerance] below which that is rounding
 ROUNDING = 1e-16
+SETTLED = 1e5  # [tolerance] accelerations that a round may leave of M (a - a_f) - J^T p
 INEXACT = 1e-5  # of the residual before a round: what Newton's method may leave in it
 
 
@@ -444,8 +445,11 @@ def solve_forces(s, p, joint, a, warm, tolerance):
         for i in range(6):
             least += s.free[k, i] * F[k, i]
     least *= ROUNDING * ROUNDING
+    most_left = 0.0
+    for k in range(m):
+        most_left += s.mass[k, 0, 0] * (SETTLED * tolerance) ** 2
     made, residual = 0, natural_residual(s, u, p, ju, scratch)
-    still, smallest = 0, np.inf
+    still, smallest, changed, unsettled = 0, np.inf, 0.0, False
     for _ in range(ROUNDS):
         for c in range(nc):
             for e in range(3):
@@ -523,13 +527,15 @@ def solve_forces(s, p, joint, a, warm, tolerance):
                 if s.slider[c]:
                     drag = s.friction[c] * p[c, 0]
                     p[c, 1], p[c, 2] = -drag * s.direction[c, 0], -drag * s.direction[c, 1]
+            # of accelerations that forces do not give, or of friction of other normal forces, it says nothing
             residual = natural_residual(s, u, p, ju, scratch)
+            unsettled = square > most_left
             changed = 0.0
             for c in range(nc):
                 if not whole and (s.slider[c] or s.parent[c] >= 0):
                     stiff = s.stiffness[s.parent[c] if s.parent[c] >= 0 else c]
                     changed = max(changed, abs(p[c, 0] - lag[c]) / max(stiff, 1e-300))
-            if max(residual, changed) <= tolerance:
+            if not unsettled and max(residual, changed) <= tolerance:
                 return residual, made
             if whole:
                 still = still + 1 if residual > 0.9 * smallest else 0
@@ -544,7 +550,9 @@ def solve_forces(s, p, joint, a, warm, tolerance):
         for c in range(nc):
             slip[c] = s.friction[c] * np.sqrt(u[c, 1] ** 2 + u[c, 2] ** 2)
             lag[c] = p[s.parent[c] if s.parent[c] >= 0 else c, 0]
-    return residual, made
+    if unsettled:
+        return np.inf, made
+    return max(residual, changed), made
 
 
 # -- with known modes --------------------------------------------------------------------------------------

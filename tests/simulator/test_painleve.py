@@ -77,8 +77,12 @@ def test_a_law_without_such_an_impulse_says_so():
     assert np.diff(energy).max() <= 1e-12 * energy[0]
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize(
+    "seed",
+    [*range(10), 97, *(pytest.param(seed, marks=pytest.mark.long) for seed in (*range(10, 97), 98, 99))],
+)
 def test_a_planar_rod_is_no_other_than_one_in_space(seed):
+    """Saved: 97, where in space accelerations that no forces gave counted as found, and the rod fell for 2e-7 s."""
     random = np.random.default_rng(seed)
     angle, share = math.radians(random.uniform(10.0, 80.0)), random.uniform(0.3, 3.0)
     runs = []
