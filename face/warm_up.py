@@ -8,6 +8,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from .bodies import Body, Scene, Shape
+    from .impact_laws import ImpactProblem
     from .simulator import Trajectory
 
 WarmUp = tuple[str, Callable[[], Any]]
@@ -75,12 +76,22 @@ def _law(name: str) -> None:
             size = dim * contacts
             velocity = np.tile([-1.0, 0.3, 0.1][:dim], contacts)
             law.resolve(ImpactProblem(np.eye(size), velocity, friction=0.3, restitution=0.5, dim=dim))
+        law.resolve(_wedged(dim))
     scene = Scene()
     _floor(scene)
     scene.add(_thrown(Box((0.2, 0.3, 0.4)), (0, 0, 0.4)))
     scene.add(_thrown(Sphere(0.1), (1, 0, 0.4)))
     scene.add(_thrown(Sphere(0.1), (1.02, 0, 0.65)))
     _ask(_run(scene, law, 0.6))
+
+
+def _wedged(dim: int) -> "ImpactProblem":
+    """Four contacts of two freedoms that are in each other's way: what laws solve with all that they have."""
+    from .impact_laws import ImpactProblem
+
+    J = np.random.default_rng(0).normal(size=(4 * dim, 2))
+    J[::dim][J[::dim] @ [1.0, 0.3] < 0.0] *= -1.0
+    return ImpactProblem(J @ J.T, J @ [-1.0, 0.5], friction=1.0, restitution=0.8, dim=dim)
 
 
 def _shapes() -> dict[str, "Shape"]:
