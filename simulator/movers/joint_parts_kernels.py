@@ -18,6 +18,7 @@ from ..engine.tables_kernels import (
     DAMPING,
     DRAG,
     DRIVES,
+    OPEN,
     bodies,
     contacts,
     force_rows,
@@ -299,7 +300,7 @@ def find_limits(world, group):
 
 @kernel()
 def least_way(world):
-    """Note the smallest value of limits that no contact shown holds at the states asked about, of their size, with
+    """Note the smallest value of limits that no closed contact holds at the states asked about, of their size, with
     its rate and which it is."""
     w = header(world)
     w.way, w.way_rate, w.way_limit = np.inf, 0.0, -1
@@ -309,11 +310,14 @@ def least_way(world):
         for n in range(g.limits[1]):
             number = g.limits[0] + n
             r = limit_rows(world)[number]
-            if pairs(world)[r.pair].contact >= 0:
+            row = pairs(world)[r.pair].contact
+            if row >= 0 and contacts(world)[row].mode != OPEN:
                 continue
             read_ends(world, r, ends)
             value, rate, _ = row_at(world, r, ends, out)
             size = size_of_limit(world, r)
+            if row >= 0:  # what has parted from its limit is about there: only beyond it does it count again
+                value += CONTACT_GAP * size
             if value / size < w.way:
                 w.way, w.way_rate, w.way_limit = value / size, rate / size, number
 

@@ -337,3 +337,18 @@ def test_a_box_that_chatters_between_three_walls_goes_on_by_implicit_steps(side)
     assert max(len(motion.start) for motion in trajectory.motions) < 30_000
     assert np.abs(trajectory.ledger(np.linspace(0, trajectory.end_time, 41)).residual).max() < 1e-9
     assert trajectory.largest_overlap() < 1e-9
+
+
+@needs_benchmarks
+def test_a_limit_from_which_a_joint_has_parted_slowly_is_not_passed():
+    """Saved: a chain of boxes went 9e-4 rad beyond a limit of -0.5 rad, and was pushed into the floor."""
+    module = benchmark("random_scenes")
+    scene, law, _ = module.random_scene(7038)
+    run = carom.Simulator(scene, module.LAWS[law](), seed=7038).run(0.65)
+    assert run.status.value == "reached_end"
+    times = np.linspace(0.6, 0.65, 501)
+    base, body = run.sample(times).orientation[:, [1, 2]].swapaxes(0, 1)
+    whole = np.sum(base * body, axis=1)
+    about = (base[:, :1] * body[:, 1:] - body[:, :1] * base[:, 1:] - np.cross(base[:, 1:], body[:, 1:]))[:, 1]
+    assert np.min(2.0 * np.arctan2(about, whole)) > -0.5 - 1e-9
+    assert run.largest_overlap() < 1e-9
