@@ -5,13 +5,14 @@ dγ/dI_z = -μ B γ/|γ| + d, which is singular where slip vanishes. In the slip
 becomes γ' = -μ B γ + d |γ|: homogeneous of degree one and analytic while γ ≠ 0. Its Taylor series needs
 one recurrence that is not linear, ρ² = γ·γ for ρ = |γ|; impulse and normal velocity follow term by term, work
 from one product. Steps of order ORDER from a unit slip keep their relative accuracy however small slip
-becomes; the last approach to a stop is summed in closed form about its invariant direction. Where B is a multiple
-of the identity and d is zero, as of every sphere on another or on something fixed, slip never turns, and the whole
-impact is in closed form.
+becomes; an approach to a stop is summed in one power series of the angle from its invariant direction. Where B is
+a multiple of the identity and d is zero, as of every sphere on another or on something fixed, slip never turns,
+and the whole impact is in closed form.
 """
 
 import numba
 import numpy as np
+from scipy.special import binom
 
 from ..compiled import kernel
 from .reflection_kernels import IMMOVABLE, TOO_MANY, next_contact
@@ -27,6 +28,8 @@ from .tolerances import (
 )
 
 ORDER = 20
+ROOT = np.zeros(ORDER + 2)  # coefficients of (1 + w²)^½
+ROOT[::2] = binom(0.5, np.arange(ORDER // 2 + 1))
 COMPRESSION_ENDS, SLIP_STOPS, RESTITUTION_ENDS = 1, 2, 3
 RESOLVED, NEVER_RETURNS, RENEWED_COMPRESSION, STEP_LIMIT, JAMS, RECORD_FULL = (
     0,
@@ -177,37 +180,61 @@ def attracting_ray(x, y, b11, b12, b22, d1, d2, mu):
 
 
 @kernel()
-def whole_stop(x, y, c, s, f, h1, b11, b12, b22, d1, d2, mu):
-    """Closed form of all that is left of slip (x, y) that stops along (c, s): (I_x, I_y, I_z, ∫ρ² dτ, error).
+def whole_stop(x, y, c, s, f, h1, b11, b12, b22, d1, d2, wn, mu, scale, T):
+    """All that is left of slip (x, y) that stops along (c, s): (I_x, I_y, I_z, ∫ρ² dτ, error, whether the normal
+    velocity only falls or only rises), to a share of the normal impulse `scale`.
 
-    With components a along and b across, w = b/a, ρ = a (1 + w²/2 - ...): the linear part of
-    γ' = -μ B γ + d ρ integrates exactly, and ∫ (ρ - a) dτ is a series in w whose first neglected term gives
-    the error.
+    With components a along and b across, w = b/a and r = ρ/a = (1 + w²)^½, γ' = -μ B γ + d ρ reads a' = a A(w),
+    w' = V(w), with A(0) = f < 0, V(0) = 0, V'(0) = h1 < 0. Then ∫ (ρ - a) dτ = a E(w) and ∫ρ² dτ = a² Q(w) with
+    A E + V E' = 1 - r and 2 A Q + V Q' = -r², whose power series exist, since no f + k h1 vanishes, and reach to
+    the next invariant direction. The linear part of γ' then gives ∫γ dτ. The last terms give the error.
     """
+    A, V, E, Q = T[0], T[1], T[2], T[3]
     a = c * x + s * y
-    b = c * y - s * x
-    w = b / a
+    w = (c * y - s * x) / a
     mtt = h1 + f
     mut = -mu * ((b22 - b11) * s * c + b12 * (c * c - s * s))
     du = c * d1 + s * d2
     dt = c * d2 - s * d1
-    h2 = 0.5 * dt - mut
-    q2 = -0.5 / (f + 2.0 * h1)
-    q3 = -q2 * (mut + 2.0 * h2) / (f + 3.0 * h1)
-    extra = a * w * w * (q2 + q3 * w)
-    error = a * w**4 * (abs(q2) + abs(q3)) * (1.0 + (abs(du) + abs(mut) + abs(h2)) / abs(f))
-    across_sum = -(b + dt * extra) / mtt
-    along_sum = -(a + mut * across_sum + du * extra) / f
-    t0 = -0.5 / f
-    t1 = -2.0 * mut * t0 / (2.0 * f + h1)
-    t2 = -(1.0 + 2.0 * mut * t1 + du * t0 + t1 * h2) / (2.0 * (f + h1))
-    squares = a * a * (t0 + w * (t1 + w * t2))
+    g0, g1 = wn - mu * du, -mu * dt  # normal mobility along slip, over a: wn r + (g0 - wn) + g1 w
+    first, last = g0 + wn * (np.sqrt(1.0 + w * w) - 1.0) + g1 * w, g0
+    least = min(first, last)
+    if (wn * w + g1 * np.sqrt(1.0 + w * w)) * g1 < 0.0:  # its slope changes sign between
+        least = g0 - wn + np.sqrt(max(0.0, wn * wn - g1 * g1))
+    one_way = least >= 0.0 or max(first, last) <= 0.0
+    blunt = 1.0 + abs(dt / mtt) + (abs(du) + abs(mut * dt / mtt)) / abs(f)
+    A[1], V[1] = mut, 0.5 * dt - mut
+    E[0] = E[1] = 0.0
+    Q[0] = -0.5 / f
+    Q[1] = -2.0 * mut * Q[0] / (2.0 * f + h1)
+    excess, squares, power = 0.0, Q[0] + Q[1] * w, w
+    error, before = np.inf, np.inf
+    for k in range(2, ORDER + 1):
+        power *= w
+        A[k] = du * ROOT[k]  # V[k] with the power k + 1
+        V[k] = dt * ROOT[k + 1] - du * ROOT[k]
+        left, squared = ROOT[k], (1.0 if k == 2 else 0.0)
+        for j in range(k):
+            left += (A[k - j] + j * V[k - j]) * E[j]
+            squared += (2.0 * A[k - j] + j * V[k - j]) * Q[j]
+        E[k] = -left / (f + k * h1)
+        Q[k] = -squared / (2.0 * f + k * h1)
+        excess += E[k] * power
+        squares += Q[k] * power
+        this = a * abs(power) * (blunt * abs(E[k]) + mu * a * abs(Q[k]))
+        error, before = this + before, this
+        if error <= STRONGE_TAIL * scale:
+            break
+    excess *= a
+    across_sum = -(a * w + dt * excess) / mtt
+    along_sum = -(a + mut * across_sum + du * excess) / f
     return (
         -mu * (along_sum * c - across_sum * s),
         -mu * (along_sum * s + across_sum * c),
-        along_sum + extra,
-        squares,
+        along_sum + excess,
+        a * a * squares,
         error,
+        one_way,
     )
 
 
@@ -262,6 +289,10 @@ def stronge_impact(W, u, mu, e, T, stages, codes):
     never_turns = max(abs(b11 - b22), 2.0 * abs(b12)) <= STRONGE_ISOTROPIC * (b11 + b22) and max(
         abs(d1), abs(d2)
     ) <= STRONGE_ISOTROPIC * (wn + b11 + b22)
+    # two slips approach each other at this rate at least in τ: where it is positive, errors of slip die out, and
+    # what counts of them is their size, not their share of slip
+    softest = 0.5 * (b11 + b22 - np.sqrt((b11 - b22) ** 2 + 4.0 * b12 * b12))
+    firmness = mu * softest - np.sqrt(d1 * d1 + d2 * d2)
     while slipping:  # left by a stop of slip; an end of restitution returns
         rho = np.sqrt(x * x + y * y)
         if never_turns:
@@ -271,13 +302,15 @@ def stronge_impact(W, u, mu, e, T, stages, codes):
             break
         found, c, s, f, h1 = attracting_ray(x, y, b11, b12, b22, d1, d2, mu)
         if found and f < 0.0:
-            tx, ty, tz, squares, error = whole_stop(x, y, c, s, f, h1, b11, b12, b22, d1, d2, mu)
+            tx, ty, tz, squares, error, one_way = whole_stop(
+                x, y, c, s, f, h1, b11, b12, b22, d1, d2, wn, mu, least, T
+            )
             after = vz + wn * tz + d1 * tx + d2 * ty
             work = -0.5 * (x * tx + y * ty + (vz + after) * tz) - mu * squares
             fits = after < 0.0
             if restoring:
                 fits = after >= 0.0 and returned - work < target
-            if fits and error <= STRONGE_TAIL * least:
+            if fits and one_way and error <= STRONGE_TAIL * least:
                 jx += tx
                 jy += ty
                 jz += tz
@@ -302,11 +335,11 @@ def stronge_impact(W, u, mu, e, T, stages, codes):
         slip_series(x / rho, y / rho, b11, b12, b22, d1, d2, mu, wn, T)
         last = max(abs(X[ORDER]), abs(Y[ORDER]), abs(P[ORDER]))
         before = max(abs(X[ORDER - 1]), abs(Y[ORDER - 1]), abs(P[ORDER - 1]))
-        h = 1e300
+        h, error = 1e300, STRONGE_TAYLOR * min(max(1.0, firmness * least / rho), 1e12)
         if last > 0.0:
-            h = (STRONGE_TAYLOR / last) ** (1.0 / ORDER)
+            h = (error / last) ** (1.0 / ORDER)
         if before > 0.0:
-            h = min(h, (STRONGE_TAYLOR / before) ** (1.0 / (ORDER - 1)))
+            h = min(h, (error / before) ** (1.0 / (ORDER - 1)))
         turning = abs(X[0] * Y[1] - Y[0] * X[1])
         growth = X[0] * X[1] + Y[0] * Y[1]
         if growth < 0.0 and rho < -STRONGE_TAIL * least * growth:
