@@ -353,7 +353,8 @@ def solve_lcp_from(M, q, draw, z):
                 break
             tie = LCP_FINE_TIE  # small but real differences may have passed for ties
             continue
-        if status == SOLVED and best <= LCP_NEARLY and restarts == 0 and tie == LCP_TIE:
+        nearly = status == SOLVED and best <= LCP_NEARLY
+        if nearly and restarts == 0 and tie == LCP_TIE:
             tie = LCP_FINE_TIE
             continue
         if restarts == LCP_RESTARTS:
@@ -364,7 +365,7 @@ def solve_lcp_from(M, q, draw, z):
         for i in range(n):  # a fixed pseudo-random sequence (Park & Miller), so that answers repeat
             state = state * 48271 % 2147483647
             cover[i] = 0.5 + state / 2147483647.0
-        tie = LCP_RESTART_TIES[restarts % 4]
+        tie = LCP_FINE_TIE if nearly and restarts % 2 == 1 else LCP_RESTART_TIES[restarts % 4]
         pivot_tolerance = LCP_RESTART_PIVOTS[restarts % 3]
     for i in range(n):
         if z[i] != 0.0:  # the factor may be infinite
