@@ -38,8 +38,8 @@ LCP_LEXICOGRAPHIC = 1e-9
 problem)."""
 
 LCP_FINE_TIE = 1e-10
-"""As LCP_TIE, in one more attempt where a solution leaves a residual between LCP_POLISH and LCP_NEARLY, and in every
-other restart after that."""
+"""As LCP_TIE, in one more attempt where a solution leaves a residual between LCP_POLISH and LCP_NEARLY, and in
+every other restart after that."""
 
 LCP_NEARLY = 1e-6
 """Largest residual of a solution that is wrong in what is small, and may have been taken for a tie. Larger: an
