@@ -122,7 +122,7 @@ def main() -> None:
     for line in told.splitlines():
         if line.strip() and not line.startswith("#"):
             share, _, where = line.split(maxsplit=2)
-            shares[where.removesuffix("-  -").strip(" -")] += float(share.rstrip("%"))
+            shares[where.strip(" -")] += float(share.rstrip("%"))
     for where, share in shares.most_common(options.rows):
         table.add_row(f"{share:.1f} %", where)
     Console(width=100).print(table)
