@@ -2,6 +2,7 @@
 
 python benchmarks/kernel_profile.py newtons-cradle
 python benchmarks/kernel_profile.py --random 7149 --until 0.4
+python benchmarks/kernel_profile.py --heap 8
 
 Kernels that the compiler has merged into their callers count as these. Compiling is done in a run before.
 """
@@ -21,6 +22,7 @@ from numba.core.codegen import JITCodeLibrary
 from random_scenes import LAWS, random_scene
 from rich.console import Console
 from rich.table import Table
+from speed import boxed, heaped
 
 import carom
 from carom.demos import demo_by_name
@@ -80,13 +82,20 @@ def readable(symbol: str) -> str:
 def run_made(options: argparse.Namespace) -> None:
     """Run the scene, in the process that is looked at."""
     kernels = LoadedKernels()
-    if options.random is None:
-        demo = demo_by_name(options.demo)
-        scene, law, until = demo.scene(), law_by_name(demo.law), demo.duration
-    else:
+    if options.heap is not None:
+        scene, law, until = heaped(options.heap, 0.0), carom.MaximumDissipation(), 1.5
+    elif options.spheres is not None:
+        scene, law, until = boxed(options.spheres, 0.0), carom.MaximumDissipation(), 1.0
+    elif options.random is not None:
         scene, name, _ = random_scene(options.random)
         law, until = LAWS[name](), 1.0
-    carom.Simulator(scene, law).run(until if options.until is None else options.until)
+    else:
+        demo = demo_by_name(options.demo)
+        if not hasattr(demo, "scene"):
+            sys.exit(f"DEMO: {options.demo} is not one run of a scene")
+        scene, law, until = demo.scene(), law_by_name(demo.law), demo.duration
+    for _ in range(options.times):
+        carom.Simulator(scene, law).run(until if options.until is None else options.until)
     kernels.write_map()
 
 
@@ -97,12 +106,18 @@ def main() -> None:
     )
     parser.add_argument("demo", nargs="?", help="name of a demo that is one run of a scene")
     parser.add_argument("--random", type=int, help="or the number of a scene of random_scenes.py")
+    parser.add_argument("--heap", type=int, metavar="N", help="or a heap of so many boxes of speed.py")
+    parser.add_argument("--spheres", type=int, metavar="N", help="or so many spheres in its narrow box")
     parser.add_argument("--until", type=float, help="[s] of simulated time; else all of it")
+    parser.add_argument(
+        "--times", type=int, default=1, help="runs, beside which starting counts for less (1)"
+    )
     parser.add_argument("--rows", type=int, default=20, help="how many (20)")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if (options.demo is None) == (options.random is None):
-        parser.error("one of DEMO and --random is needed")
+    given = (options.demo, options.random, options.heap, options.spheres)
+    if sum(choice is not None for choice in given) != 1:
+        parser.error("one of DEMO, --random, --heap and --spheres is needed")
     if options.inside:
         run_made(options)
         return
