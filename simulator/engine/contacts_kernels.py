@@ -333,12 +333,19 @@ def attach(world, c, first_state, second_state):
             lz = outward[k, 2] - level * along[k, 2]
             length = np.sqrt(lx * lx + ly * ly + lz * lz)
             circle[k], radius[k] = radius[k], 0.0
+            crosses = c.feature[1 - side] != FACE and kind_of(world, c.first, c.second) == ROUNDS
             stands = CONTACT_GAP
-            if c.feature[1 - side] != FACE and kind_of(world, c.first, c.second) == ROUNDS:
+            if crosses:
                 stands = max(stands, 0.5 * reach_of(world, c.first, c.second) / circle[k])
             if length > stands:
-                if c.feature[1 - side] != FACE and kind_of(world, c.first, c.second) == ROUNDS:
+                if crosses:  # its normal is only near that of the crossing, and does not say where on the rim
                     place[k, 0], place[k, 1], place[k, 2] = centre_of_end(world, c, side)
+                    lx, ly, lz = (
+                        surface[k, 0] - place[k, 0], surface[k, 1] - place[k, 1], surface[k, 2] - place[k, 2]
+                    )  # fmt: skip
+                    level = dot(lx, ly, lz, along[k, 0], along[k, 1], along[k, 2])
+                    lx, ly, lz = lx - level * along[k, 0], ly - level * along[k, 1], lz - level * along[k, 2]
+                    length = np.sqrt(lx * lx + ly * ly + lz * lz)
                 else:
                     place[k, 0] -= circle[k] * lx / length
                     place[k, 1] -= circle[k] * ly / length
