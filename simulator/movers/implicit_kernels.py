@@ -64,7 +64,7 @@ from ..tolerances import (
     RIM_OVERLAP,
 )
 from .features_kernels import room_on_face
-from .force_kernels import contact_rates, solve_forces
+from .force_kernels import INEXACT, contact_rates, solve_forces
 from .modes_kernels import (
     bring_back,
     fastest,
@@ -84,7 +84,7 @@ from .pieces_kernels import (
     scale_of_energy,
     steady_piece,
 )
-from .sweeps_kernels import SWEEPS, sweep_forces
+from .sweeps_kernels import STEADY, SWEEPS, sweep_forces
 from .system_kernels import free_accelerations, note_places, place, problem, read_forces, write_forces
 from .turns_kernels import hidden_turn, hide_turns, show_hidden
 
@@ -134,13 +134,13 @@ def step_once(world, y, span, landing, mode, C, end):
             scale = max(scale, abs(rate[c, e]))
     a, p, q = local_acceleration(world)[: w.m], force[: w.nr], joint_force(world)[: w.nj]
     u, hides = matrix(w.nr, 3), hide_turns(world)
-    sweep_forces(s, p, q, IMPLICIT_FORCES * scale, SWEEPS)
-    residual, _ = solve_forces(s, p, q, a, True, IMPLICIT_FORCES * scale)
+    sweep_forces(s, p, q, IMPLICIT_FORCES * scale, SWEEPS, STEADY)
+    residual, _ = solve_forces(s, p, q, a, True, IMPLICIT_FORCES * scale, INEXACT)
     contact_rates(s, a, u)
     if hides and (not residual <= FORCES_FOUND * scale or hidden_turn(world, u, MODE_RATE * scale)):
         show_hidden(world)
-        sweep_forces(s, p, q, IMPLICIT_FORCES * scale, SWEEPS)
-        residual, _ = solve_forces(s, p, q, a, True, IMPLICIT_FORCES * scale)
+        sweep_forces(s, p, q, IMPLICIT_FORCES * scale, SWEEPS, STEADY)
+        residual, _ = solve_forces(s, p, q, a, True, IMPLICIT_FORCES * scale, INEXACT)
         contact_rates(s, a, u)
     if hides:
         show_hidden(world)

@@ -60,7 +60,7 @@ from ..tolerances import (
     SLOW_START,
     SURE_SLIP,
 )
-from .force_kernels import contact_rates, solve_forces, solve_mode
+from .force_kernels import EXACT, contact_rates, solve_forces, solve_mode
 from .sweeps_kernels import MOST_SWEEPS, SWEEPS, sweep_forces
 from .system_kernels import free_accelerations, place, problem, read_forces
 from .turns_kernels import hidden_turn, hide_turns, show_hidden
@@ -245,9 +245,10 @@ def find_forces(world, warm, scale):
         if begins >= 3 and call(w.pivots, world, 0, 0) != 0:
             return False
         if begins == 2 or begins == 4:
-            sweep_forces(s, p, joint, FORCE_ACCURACY * scale, SWEEPS if begins == 2 else MOST_SWEEPS)
+            most = SWEEPS if begins == 2 else MOST_SWEEPS
+            sweep_forces(s, p, joint, FORCE_ACCURACY * scale, most, most)
         residual, _ = solve_forces(
-            s, p, joint, a, warm if begins == 0 else begins > 1, FORCE_ACCURACY * scale
+            s, p, joint, a, warm if begins == 0 else begins > 1, FORCE_ACCURACY * scale, EXACT
         )
         if residual <= FORCES_FOUND * scale:
             return True
@@ -449,7 +450,7 @@ def take_alike(world, s, u, pull, kept):
             p[c, e] = force[c, e]
     for c in range(w.nj):
         joint[c] = joint_force(world)[c]
-    residual, _ = solve_forces(s, p, joint, b, True, FORCE_ACCURACY * pull)
+    residual, _ = solve_forces(s, p, joint, b, True, FORCE_ACCURACY * pull, EXACT)
     off = 0.0
     contact_rates(s, b, v)
     for c in range(w.nr):
