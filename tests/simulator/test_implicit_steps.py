@@ -1,5 +1,7 @@
 """Implicit steps: several bodies whose contacts change faster than explicit steps follow."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -62,11 +64,9 @@ def test_a_heap_of_boxes_comes_to_rest(law, restitution):
     assert trajectory.largest_overlap(300) <= 1e-9 * size
 
 
-@pytest.mark.parametrize("seed", [10, 26])
-def test_boxes_in_a_bin_stay_apart(seed):
-    """Saved: an edge that came down beside a corner that was held was passed over (7e-8 of the size), and a contact
-    that was found again was pulled to a level from before, with all that its box stood on (6e-9). Of seeds 0
-    to 29 two are above 1e-9 (up to 2.3e-9): where faces come together, what corners are off by is shared."""
+@cache
+def boxes_in_a_bin(seed):
+    """A run of six boxes between walls; the size of the smallest."""
     random, material, width = np.random.default_rng(seed), Material(0.5, 0.1), 0.2
     scene = Scene()
     scene.add(Body(HalfSpace((0, 0, 1)), fixed=True, material=material))
@@ -86,11 +86,29 @@ def test_boxes_in_a_bin_stay_apart(seed):
             )  # fmt: skip
             tallest = max(tallest, 2.0 * reach)
         top += tallest + 0.02
-    trajectory = carom.Simulator(scene, carom.StrongeCoulomb()).run(0.8)
+    size = 2.0 * min(body.shape.bounding_radius for body in scene.bodies if not body.fixed)
+    return carom.Simulator(scene, carom.StrongeCoulomb()).run(0.8), size
+
+
+@pytest.mark.parametrize("seed", [10, 26])
+def test_boxes_in_a_bin_do_not_pass(seed):
+    """Saved: an edge that came down beside a corner that was held was passed over (7e-8 of the size), and a contact
+    that was found again was pulled to a level from before, with all that its box stood on (6e-9)."""
+    trajectory, size = boxes_in_a_bin(seed)
     assert trajectory.status.value == "reached_end", trajectory.message
     assert 0.05 < trajectory.implicit_share < 1.0  # else this tests nothing
-    size = 2.0 * min(body.shape.bounding_radius for body in scene.bodies if not body.fixed)
     assert trajectory.largest_overlap(2000) <= 3e-9 * size
+
+
+SHARED = (
+    "where faces come together, what corners are off by is shared: of seeds 0 to 29 two are above (2.3e-9)"
+)
+
+
+@pytest.mark.parametrize("seed", [10, pytest.param(26, marks=pytest.mark.xfail(reason=SHARED, strict=True))])
+def test_boxes_in_a_bin_stay_apart(seed):
+    trajectory, size = boxes_in_a_bin(seed)
+    assert trajectory.largest_overlap(2000) <= 1e-9 * size
 
 
 @needs_benchmarks
