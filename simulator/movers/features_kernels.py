@@ -12,6 +12,7 @@ from ..engine.contacts_kernels import EDGE, FACE, LIMIT, POINT, RIM
 from ..engine.pairs_kernels import (
     BALL,
     HULL,
+    HULLS,
     MESHES,
     ROUND,
     ROUND_MESH,
@@ -22,6 +23,7 @@ from ..engine.pairs_kernels import (
 )
 from ..engine.shapes_kernels import shape_of
 from ..engine.tables_kernels import (
+    OPEN,
     bodies,
     contacts,
     header,
@@ -30,6 +32,7 @@ from ..engine.tables_kernels import (
     local_placed,
     local_turn,
     motions,
+    pairs,
 )
 from ..kernels import cross, matrix3x3, rotation_matrix_into, turned_back, vector3
 from ..tolerances import CONTACT_GAP, STAY
@@ -179,7 +182,24 @@ def room_of(world, c):
             room = min(room, room_on_edge(shape, number, x, y, z, nx, ny, nz, rounded, size, sharp_point))
         elif feature == POINT and rounded:
             room = min(room, room_at_point(shape, number, nx, ny, nz, size))
+    if is_lone_place(world, o):
+        return np.inf, min(distance, room + slack)
     return room + slack, distance
+
+
+@kernel()
+def is_lone_place(world, o):
+    """Whether a contact is the only place known of two capsules: these have no faces, so no search watches whether
+    they meet at the other end too, and past its feature they would overlap there."""
+    if kind_of(world, o.first, o.second) != HULLS:
+        return False
+    if shape_of(world, o.first).edges.shape[0] != 1 or shape_of(world, o.second).edges.shape[0] != 1:
+        return False
+    row, count = pairs(world)[o.pair].contact, 0
+    while row >= 0:
+        count += contacts(world)[row].mode != OPEN
+        row = contacts(world)[row].next
+    return count == 1
 
 
 @kernel()
