@@ -46,7 +46,7 @@ from ..kernels import matrix
 from ..tolerances import FIRST_STEP, IMPLICIT_GAIN, LEAST_STEP, MICRO_STEP, ROUNDED_WAY, TOUCH_GAP
 from .ends_kernels import CALM, CAN_OPEN, FAILS, LEAVES, MICRO, REACHES_LIMIT
 from .implicit_kernels import close_end, make_implicit_step
-from .joint_parts_kernels import SATURATE
+from .joint_parts_kernels import ROOM, SATURATE
 from .modes_kernels import (
     CALMS,
     MOVES,
@@ -422,7 +422,7 @@ def settle_roots(world, root):
 
 @part(allocates=True)
 def go_on(world, island, j):
-    """The next step of an island in its modes; 1 where none can be made."""
+    """The next step of an island in its modes; 1 where none can be made, 2 where these end now."""
     w = header(world)
     log_work(world, island)
     body = islands(world)[island].body
@@ -464,8 +464,12 @@ def go_on(world, island, j):
 
 @kernel(allocates=True)
 def go_on_implicitly(world, island):
-    """The next implicit step of the island that is shown; 1 where none can be made."""
+    """The next implicit step of the island that is shown; 1 where none can be made, 2 where it ends now."""
     w, e = header(world), islands(world)[island]
+    if passes_limit(world):
+        e.ends, e.cause, e.cause_turns, e.end = REACHES_LIMIT, -1, -1, w.time
+        e.short += 1
+        return 2
     C, work = np.empty((w.m, 13, DEGREE)), matrix(CHANNELS, DEGREE)
     longest = min(w.longest_implicit_step, w.longest_step)
     if e.implicit_step > 0.0:
@@ -481,6 +485,17 @@ def go_on_implicitly(world, island):
     e.ends = CALM if e.implicit == 0 else MICRO
     begin_with_room(world, island, C, work, span, IMPLICIT)
     return 0
+
+
+@kernel()
+def passes_limit(world):
+    """Whether a joint of the island that is shown is at a limit now that nothing holds, and goes on beyond it."""
+    w = header(world)
+    if w.ng == 0 or w.joints == 0:
+        return False
+    place(world, local_state(world)[: w.m])
+    call(w.joints, world, ROOM, 0)
+    return w.way < 0.0 and w.way_rate < 0.0
 
 
 @kernel()
