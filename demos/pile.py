@@ -1,8 +1,7 @@
 """Three hundred stones, let go in the corner of two walls, settle into a heap: maximum dissipation at every step.
 
-The engine goes from event to event, which is exact and too slow for so many: eight blocks take it most of a
-minute. So this demo moves its stones by time steps, see `time_steps`, each of them one impact problem over all
-contacts.
+From event to event, which is exact, so many would take hours. So this demo moves its stones by time steps
+(`Simulator(steps=)`), each of them one impact problem over all contacts.
 """
 
 import math
@@ -10,17 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..bodies import Body, Box, ConvexMesh, HalfSpace, Material, Scene, Shape
 from ..impact_laws import MaximumDissipation
-from ..progress import ProgressBar
-from ..simulator import RunStatus, Trajectory
+from ..simulator import Simulator, Trajectory
 from .demo import Check, Table
 from .drop import load_dropped_mesh, shipped_mesh
-from .time_steps import Step, TimeSteps
 
 STONES = 300
 RADIUS = 0.06  # m, of the ball around the largest stone
@@ -30,7 +28,7 @@ FRICTION = 0.5
 SPACING = 2.1  # distance of neighbours at the start, in RADIUS
 STEEPNESS = 1.5  # height over radius of the cone of stones at the start
 STEP = 2e-3  # s
-SLOW, CALM = 2e-3, 0.25  # m/s; at rest is what has been slower for so long [s]
+SLOW, CALM = 2e-3, 0.25  # m/s; what is at rest has been slower for so long [s]
 LONGEST = 6.0  # s
 TOLERANCE = 1e-4
 """Of the law's residual. At rest it leaves speeds of 4e-5 m/s, 1e-3 would leave 6e-4 m/s; 1e-6 takes nine times as
@@ -113,34 +111,22 @@ def pile_scene(count: int = STONES, seed: int = 0, shapes: Sequence[Shape] | Non
 
 @dataclass(frozen=True, eq=False)
 class PileRun:
-    """Stones that have settled: their trajectory, and what every step was like."""
+    """Stones that have settled: their trajectory, and what every step was like (`Simulator.step_log`)."""
 
     trajectory: Trajectory
-    steps: list[Step]
+    steps: NDArray[Any]
 
     @property
-    def last(self) -> list[Step]:
+    def last(self) -> NDArray[Any]:
         """The steps of the last CALM seconds."""
         return self.steps[-round(CALM / STEP) :]
 
 
 def settle(scene: Scene, seed: int = 0, progress: bool = False) -> PileRun:
     """Step until nothing has moved for CALM, at most for LONGEST; the seed is only noted."""
-    moved = TimeSteps(scene, MaximumDissipation(tolerance=TOLERANCE, max_sweeps=SWEEPS), STEP)
-    steps: list[Step] = []
-    calm, enough = 0, round(CALM / STEP)
-    with ProgressBar(0.0, LONGEST if progress else 0.0, "settling") as bar:
-        while calm < enough and moved.time < LONGEST:
-            steps.append(moved.advance())
-            calm = calm + 1 if steps[-1].speed <= SLOW else 0
-            if progress:
-                bar.show(moved.time, f"{steps[-1].contacts} contacts")
-    trajectory = moved.finish()
-    trajectory.seed = seed
-    if calm == enough:
-        trajectory.status = RunStatus.AT_REST
-        trajectory.rest_time = trajectory.end_time - calm * STEP
-    return PileRun(trajectory, steps)
+    law = MaximumDissipation(tolerance=TOLERANCE, max_sweeps=SWEEPS)
+    simulator = Simulator(scene, law, seed, steps=STEP)
+    return PileRun(simulator.run(LONGEST, progress=progress), simulator.step_log)
 
 
 def slope(trajectory: Trajectory) -> float:
@@ -185,17 +171,17 @@ class Pile:
         rows = []
         for first in range(0, len(steps), length):
             some = steps[first : first + length]
-            residuals = [step.residual for step in some]
+            residuals = some["residual"]
             rows.append(
                 (
                     f"{(first + len(some)) * STEP:.2f}",
-                    str(some[-1].contacts),
-                    f"{np.mean([step.sweeps for step in some]):.0f}",
+                    str(some["contacts"][-1]),
+                    f"{some['sweeps'].mean():.0f}",
                     f"{np.median(residuals):.0e}",
-                    f"{max(residuals):.0e}",
-                    str(sum(residual > TOLERANCE for residual in residuals)),
-                    f"{1e3 * max(-min(step.gap for step in some), 0.0):.2g}",
-                    f"{max(step.speed for step in some):.1g}",
+                    f"{residuals.max():.0e}",
+                    str((residuals > TOLERANCE).sum()),
+                    f"{1e3 * max(-some['gap'].min(), 0.0):.2g}",
+                    f"{some['speed'].max():.1g}",
                 )
             )
         header = (
@@ -216,23 +202,19 @@ class Pile:
         trajectory, steps, last = run.trajectory, run.steps, run.last
         bodies = trajectory.scene.bodies
         weight = sum(body.mass for body in bodies if not body.fixed) * -trajectory.scene.gravity
-        support = np.mean([step.support for step in last], axis=0)
+        support = last["support"].mean(axis=0)
         unbalanced = float(np.abs(support - weight).max() / np.abs(weight).max())
         place = trajectory.sample(trajectory.end_time).position[[not body.fixed for body in bodies]]
         lost = ((place < 0.0) | (place > FARTHEST)).any(axis=1).sum()
-        gained = max(step.energy_change / max(step.energy_before, 1e-300) for step in steps)
+        gained = (steps["energy_after"] / np.maximum(steps["energy_before"], 1e-300)).max() - 1.0
         return [
-            Check("speed in the last 0.25 s [m/s]", max(step.speed for step in last), SLOW),
+            Check("speed in the last 0.25 s [m/s]", last["speed"].max(), SLOW),
             Check("force of floor and walls over the weight, off", unbalanced, BALANCE),
-            Check(
-                "deepest overlap at any step, in radii", -min(step.gap for step in steps) / RADIUS, DEEPEST
-            ),
+            Check("deepest overlap at any step, in radii", -steps["gap"].min() / RADIUS, DEEPEST),
             Check("overlap at the end, by the engine [m]", trajectory.overlap_at(trajectory.end_time), 0.0),
-            Check("residual of the law at any step", max(step.residual for step in steps), LARGEST_RESIDUAL),
-            Check(
-                "residual in the last 0.25 s, median", float(np.median([s.residual for s in last])), TOLERANCE
-            ),
-            Check("friction beyond the cones at any step", max(s.beyond_cone for s in steps), 1e-14),
+            Check("residual of the law at any step", steps["residual"].max(), LARGEST_RESIDUAL),
+            Check("residual in the last 0.25 s, median", float(np.median(last["residual"])), TOLERANCE),
+            Check("friction beyond the cones at any step", steps["beyond_cone"].max(), 1e-14),
             Check("kinetic energy gained at any step", gained, 1e-14),
             Check("stones outside the corner", float(lost), 0.0),
             Check("slope of the heap, below 10 degrees by", 10.0 - slope(trajectory), 0.0),

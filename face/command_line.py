@@ -48,6 +48,10 @@ _COMMAND_SLIP = re.compile(r"argument COMMAND: invalid choice: '(.*?)' ")  # as 
 _DROP_RESTITUTION = 0.4  # of dropped meshes, under laws that honour restitution
 _DROP_LAW = "anitescu-potra"
 _DROP_DURATION = 10.0  # s
+_STEP_TOLERANCE, _STEP_SWEEPS = (
+    1e-4,
+    500,
+)  # with which time steps are solved: the law's own takes 100 times as long
 _COMPILING_SAID = 1.0  # s from which on the summary of a run says how long kernels were compiled
 _SUMMARY_LOOKS = 300_000  # at pairs for the largest penetration of a summary: some seconds
 
@@ -230,7 +234,8 @@ six moments in one picture.""",
         """\
 examples:
   carom run slide.json --law stronge-coulomb --duration 3
-  carom run slide.json --law set-valued-routh --duration 3 --seed 7 --out seven.h5 --no-view""",
+  carom run slide.json --law set-valued-routh --duration 3 --seed 7 --out seven.h5 --no-view
+  carom run heap.json --law maximum-dissipation --steps 0.002 --duration 3""",
     )
     run.add_argument("scene", metavar="SCENE", help="a scene file, such as slide.json")
     _add_run_arguments(run, "needed", "needed", "default that of SCENE, ending in .h5", required=True)
@@ -242,6 +247,13 @@ examples:
     )
     run.add_argument(
         "--part-overlaps", action="store_true", help="move bodies apart that overlap at the start"
+    )
+    run.add_argument(
+        "--steps",
+        type=positive_number,
+        metavar="S",
+        help="move convex bodies by time steps of this length [s] instead of event by event, under "
+        f"maximum-dissipation, solved to {_STEP_TOLERANCE:g} in {_STEP_SWEEPS} sweeps: for heaps of hundreds",
     )
     run.add_argument(
         "--size-limit",
@@ -438,8 +450,11 @@ def _run(options: argparse.Namespace) -> int:
             raise BadInput(f"--part-overlaps: {error}") from None
         for each in moved:
             say(f"{each.name} was moved by {each.displacement.tolist()} m.")
-    limit = {} if options.event_limit is None else {"event_limit": options.event_limit}
-    trajectory = _simulate(scene, law, options.seed, out, options.duration, **limit)
+    if options.steps is not None:
+        law = _law_of_steps(law)
+    given = {"event_limit": options.event_limit, "steps": options.steps}
+    chosen = {name: value for name, value in given.items() if value is not None}
+    trajectory = _simulate(scene, law, options.seed, out, options.duration, **chosen)
     _show(trajectory, out, options.no_view)
     return _exit_status(trajectory)
 
@@ -680,6 +695,14 @@ def _law(name: str) -> "ImpactLaw":
         raise BadInput(str(error)) from None
 
 
+def _law_of_steps(law: "ImpactLaw") -> "ImpactLaw":
+    """The law as time steps are solved with; what cannot be is refused later."""
+    from .impact_laws import MaximumDissipation
+
+    loose = MaximumDissipation(tolerance=_STEP_TOLERANCE, max_sweeps=_STEP_SWEEPS)
+    return loose if isinstance(law, MaximumDissipation) else law
+
+
 def _writable(text: str, default_ending: str = "") -> Path:
     """The path, which can be written now; nothing is left there by asking."""
     path = Path(text)
@@ -720,15 +743,15 @@ def _load_any(run: str) -> "Trajectory | BranchedRun":
 
 
 def _simulate(
-    scene: "Scene", law: "ImpactLaw", seed: int, out: Path, duration: float, **limits: Any
+    scene: "Scene", law: "ImpactLaw", seed: int, out: Path, duration: float, **chosen: Any
 ) -> "Trajectory":
     """Run and record, then say how it went."""
-    from .simulator import Simulator
+    from .simulator import Simulator, StepTooLongError
 
     known = out.exists()
     start, compiled = running_time(), WATCH.spent
     try:
-        simulator = Simulator(scene, law, seed=seed, record=out, **limits)
+        simulator = Simulator(scene, law, seed=seed, record=out, **chosen)
     except (TypeError, ValueError, OSError) as error:
         if not known:
             out.unlink(missing_ok=True)
@@ -738,6 +761,8 @@ def _simulate(
         trajectory = simulator.run(duration, progress=True)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"interrupted, {cut_off.format(simulator.time, out)}") from None
+    except StepTooLongError as error:
+        raise BadEnd(f"{error}; {cut_off.format(simulator.time, out)}") from None
     except OSError as error:  # of a disk that is full
         raise BadEnd(str(error)) from None
     except BaseException:

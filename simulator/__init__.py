@@ -26,9 +26,10 @@ from .record.trajectory import RunStatus, Trajectory
 from .replay import ReplayError
 from .simulator import Simulator
 from .state import BodyState, State
+from .stepping.errors import StepTooLongError
 from .stepping.flows import Inflow, Outflow
 from .stepping.step_recording import StepRecording
-from .stepping.time_steps import StepTooLongError, TimeSteps
+from .stepping.time_steps import TimeSteps
 from .stepping.walls import WallMotion
 from .variational import (
     LagrangianSystem,

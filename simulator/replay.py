@@ -61,18 +61,18 @@ def resume(
     last = int(event) % count
     if later is not None and last + 1 < later[0]:
         raise ValueError(f"event: expected at least {later[0] - 1}, since members part after it, got {last}")
-    Replay(simulator._run, recording, later).until(last)
+    Replay(simulator._by_events("recording"), recording, later).until(last)
     return simulator
 
 
 def started_again(recording: Trajectory, law: ImpactLaw | None, options: dict[str, Any]) -> Simulator:
     """A simulator at the start of a recorded run, from its scene, law, seed and integrator.
 
-    ValueError for one that no simulator made, one whose law the recording does not describe, unless it is given,
+    ValueError for one by time steps, one whose law the recording does not describe, unless it is given,
     and one under force functions that the recording's scene has not.
     """
     if recording.integrator is None:
-        raise ValueError("recording: expected a run of a Simulator, got one that was made by other means")
+        raise ValueError("recording: expected a run from event to event, got one by time steps")
     missing = recording.force_functions[len(recording.scene.force_functions) :]
     if missing:
         names = ", ".join(map(repr, missing))

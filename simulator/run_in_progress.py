@@ -88,6 +88,10 @@ class RunInProgress:
         """Simulated time [s]."""
         return float(self.world.header["time"])
 
+    def packed(self) -> Array:
+        """Packed states (n, 13) of all bodies now."""
+        return self.world.states_at(self.time)
+
     def state_at(self, time: float) -> State:
         """All bodies at a time [s] within their current pieces."""
         return State.unpacked(time, self.world.states_at(time), self.model.scene)

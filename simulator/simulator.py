@@ -6,6 +6,8 @@ How a run goes on is in `run_in_progress.py`, what happens in it in `engine/loop
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from numpy.typing import NDArray
+
 from ..bodies import Drive, PlacedJoint, Scene, checks
 from ..bodies.files import file_path
 from ..bodies.meant import answers_slips
@@ -17,6 +19,7 @@ from .laws import refuse_no_law
 from .record.trajectory import Trajectory
 from .run_in_progress import RunInProgress
 from .state import Model, State
+from .stepped_run import SteppedRun
 from .user_events import EventFunction, user_event
 
 if TYPE_CHECKING:
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from .branches import BranchedRun
 
 _LARGEST_WHOLE = 2**63 - 1  # that a recording and the engine keep
+_EVENTS = 1_000_000
 
 
 class Simulator:
@@ -38,6 +42,11 @@ class Simulator:
     record : path of an HDF5 recording written while the run goes, or None
     event_limit : events after which a run stops with a status, a whole number from 0 on
     integrator : how motion is integrated where it has no closed form; None takes ``Integrator()``
+    steps : None: from event to event. A length [s]: by time steps of it, each one impact of all contacts that could
+        close within it, for heaps of hundreds of convex bodies. The law is then a `MaximumDissipation`, impacts are
+        inelastic, there are no events, and joints, drag, forces of a user, sensors, groups, planar scenes, triangle
+        meshes, `integrator`, `event_limit` and what needs events are refused by name. Bodies that move are grown by
+        half a percent of their size. `run` raises StepTooLongError where bodies overlap deeply.
 
     Raises ValueError where bodies overlap or a joint is beyond its limits at the start, TypeError for shapes that
     cannot collide yet, and either for a bad argument, which it names.
@@ -50,8 +59,9 @@ class Simulator:
         seed: int = 0,
         *,
         record: Any = None,
-        event_limit: int = 1_000_000,
+        event_limit: int = _EVENTS,
         integrator: Integrator | None = None,
+        steps: float | None = None,
     ):
         if not isinstance(scene, Scene):
             raise TypeError(f"scene: expected a Scene, got {type(scene).__name__}")
@@ -63,18 +73,33 @@ class Simulator:
             raise TypeError(f"integrator: expected an Integrator, got {type(integrator).__name__}")
         seed = checks.whole("seed", seed, _LARGEST_WHOLE)
         limit = checks.whole("event_limit", event_limit, _LARGEST_WHOLE)
-        self._run = RunInProgress(scene, law, seed, limit, integrator)
+        self._run: RunInProgress | SteppedRun
+        if steps is None:
+            self._run = RunInProgress(scene, law, seed, limit, integrator)
+        elif integrator is not None or limit != _EVENTS:
+            given = "event_limit" if integrator is None else "integrator"
+            raise TypeError(f"{given}: a run by time steps has none; leave it out, or leave out steps")
+        else:
+            self._run = SteppedRun(scene, law, seed, steps)
         if record is not None:
             from .record.recording import Recorder
 
             self._run.recorder = Recorder(self.trajectory, file_path("record", record))
 
     @classmethod
-    def of_run(cls, run: RunInProgress) -> "Simulator":
+    def of_run(cls, run: "RunInProgress | SteppedRun") -> "Simulator":
         """What shows a run that goes on already."""
         shown = cls.__new__(cls)
         shown._run = run
         return shown
+
+    def _by_events(self, what: str) -> RunInProgress:
+        """The run; TypeError, which names what was asked for, where it is one by time steps."""
+        if isinstance(self._run, SteppedRun):
+            raise TypeError(
+                f"{what}: expected a run from event to event, got one by time steps; leave out steps"
+            )
+        return self._run
 
     @property
     def model(self) -> Model:
@@ -87,8 +112,8 @@ class Simulator:
         return self._run.law
 
     @property
-    def integrator(self) -> Integrator:
-        """How motion is integrated where it has no closed form."""
+    def integrator(self) -> Integrator | None:
+        """How motion is integrated where it has no closed form; None by time steps."""
         return self._run.integrator
 
     @property
@@ -99,11 +124,11 @@ class Simulator:
     @property
     def event_limit(self) -> int:
         """Events after which a run stops with a status; it can be set. ValueError for no whole number from 0 on."""
-        return self._run.event_limit
+        return self._by_events("event_limit").event_limit
 
     @event_limit.setter
     def event_limit(self, limit: int) -> None:
-        self._run.event_limit = checks.whole("event_limit", limit, _LARGEST_WHOLE)
+        self._by_events("event_limit").event_limit = checks.whole("event_limit", limit, _LARGEST_WHOLE)
 
     def __repr__(self) -> str:
         return (
@@ -131,7 +156,24 @@ class Simulator:
 
     @state.setter
     def state(self, state: State) -> None:
-        self._run.set_packed(packed_state(self.model, state, self._run.world.states_at(self.time)))
+        self._run.set_packed(packed_state(self.model, state, self._run.packed()))
+
+    @property
+    def step_log(self) -> NDArray[Any]:
+        """What every time step was like, a row each with the fields of `BODY_STEP`: TypeError without `steps`.
+
+        time : at its end [s]
+        contacts, sweeps : how many a step could close, and of how many sweeps its solution took
+        residual : that these left, relative to the largest impulse
+        energy_before, energy_after : kinetic energy [J] with gravity's impulse, before and after the impacts
+        beyond_cone : most friction above what the normal impulse allows, relative to the largest impulse
+        gap : the smallest of two bodies at its start [m], negative where they overlap
+        speed : of the fastest point of a body after it, a bound [m/s]
+        support : force of fixed bodies on those that move, (3,) [N]
+        """
+        if not isinstance(self._run, SteppedRun):
+            raise TypeError("step_log: expected a run by time steps, got one from event to event; pass steps")
+        return self._run.log.rows
 
     def add_event(
         self,
@@ -160,7 +202,7 @@ class Simulator:
         and the time. A run that stops at rest waits for no zeros: pass ``stop_at_rest=False``. Raises TypeError
         or ValueError for bad arguments.
         """
-        known = self._run.functions.functions
+        known = self._by_events("add_event").functions.functions
         known.append(user_event(function, direction, terminal, name, resolution, known))
 
     def on_event(self, callback: "Callable[[Event, Simulator], None]") -> None:
@@ -172,7 +214,7 @@ class Simulator:
         """
         if not callable(callback):
             raise TypeError(f"callback: expected a function (event, simulator), got {callback!r}")
-        self._run.callbacks.append(callback)
+        self._by_events("on_event").callbacks.append(callback)
 
     def copy(self) -> "Simulator":
         """An independent simulator at the same instant, which would go on identically, bit for bit.
@@ -188,7 +230,7 @@ class Simulator:
         Raises ValueError for a joint that is not in the scene, or that has no one coordinate.
         """
         number = self.model.scene.joint_index(joint)
-        return self.model.articulation.coordinate(number, self._run.world.states_at(self.time))
+        return self.model.articulation.coordinate(number, self._run.packed())
 
     def set_drive(self, joint: PlacedJoint | str, drive: Drive) -> None:
         """Let a joint that has a drive be driven like this from now on.
@@ -197,7 +239,7 @@ class Simulator:
         the drive is. Raises ValueError for a joint that is not in the scene or has no drive, TypeError for what is
         no `Drive`.
         """
-        self._run.set_drive(joint, drive)
+        self._by_events("set_drive").set_drive(joint, drive)
 
     @classmethod
     def resume(
@@ -258,7 +300,16 @@ class Simulator:
         """
         from .branches import grow
 
-        return grow(self._run, n, seed, until, tolerance, progress, stop_at_rest, (executor, workers))
+        return grow(
+            self._by_events("branches"),
+            n,
+            seed,
+            until,
+            tolerance,
+            progress,
+            stop_at_rest,
+            (executor, workers),
+        )
 
     def step(self, duration: float) -> State:
         """Advance by exactly `duration` [s], through every event inside, and return the state."""
@@ -270,7 +321,7 @@ class Simulator:
 
         Where bodies stay apart for ever, zeros of event functions are awaited for another 60 s.
         """
-        return self._run.go_to_next_event(self)
+        return self._by_events("step_event").go_to_next_event(self)
 
     @answers_slips
     def run(self, until: float, *, progress: bool = False, stop_at_rest: bool = True) -> Trajectory:

@@ -99,7 +99,7 @@ def _verify_whole_tree(run: BranchedRun, progress: bool) -> Verification:
         len(end.trajectory.events) for end in run.ends if end.trajectory.status is RunStatus.EVENT_LIMIT
     ]
     simulator = started_again(first.trajectory, None, {"event_limit": max(limits, default=_EVENT_LIMIT)})
-    past = Replay(simulator._run, first.trajectory)
+    past = Replay(simulator._by_events("recording"), first.trajectory)
     event_hash = run.trajectories[0].event_hash
     try:
         past.until(run.first_event - 1)
@@ -169,7 +169,7 @@ def _again(recording: Trajectory, later: Later | None, progress: bool) -> tuple[
     count = len(recording.events)
     limit = count if recording.status is RunStatus.EVENT_LIMIT else _EVENT_LIMIT
     simulator = started_again(recording, None, {"event_limit": limit})
-    replay = Replay(simulator._run, recording, later)
+    replay = Replay(simulator._by_events("recording"), recording, later)
     bar = ProgressBar(0, count, "verifying") if progress else None
     try:
         for last in range(0, count, _EVENTS_AT_ONCE):

@@ -119,7 +119,7 @@ class Trajectory:
     remarks : sentences on what of the scene has no effect in this run, such as friction that the law ignores
     law_name, seed : what the run was made with
     law_description : JSON of the law's parameters, empty where the law is not one of carom's
-    integrator : how motion was integrated where it has no closed form; None of a run that no `Simulator` made
+    integrator : how motion was integrated where it has no closed form; None of a run by time steps
     force_functions : names of the user's functions that acted; a recording keeps no more of them
     """
 
@@ -202,6 +202,13 @@ class Trajectory:
         row["kind"] = SERIES if self.model.movable[body] else STILL
         row["state"], row["acceleration"] = state, acceleration
         self.log.add("pieces", row)
+
+    def add_flights(self, bodies: NDArray[np.int64], start: float, states: Array) -> None:
+        """Note that bodies (k,) fly on without forces from packed states (k, 13) at a time [s]."""
+        rows = np.zeros(len(bodies), dtype=self.log.pieces.dtype)
+        rows["body"], rows["start"], rows["state"] = bodies, start, states
+        rows["kind"] = np.where(self.model.movable[bodies], SERIES, STILL)
+        self.log.add("pieces", rows)
 
     def copy(self) -> "Trajectory":
         """The same run so far, which may go on otherwise; rows that are there are shared."""
@@ -358,7 +365,10 @@ class Trajectory:
         )
 
     def ledger(self, t: Any, side: str = "right") -> EnergyLedger:
-        """Where the energy is at time(s) `t` [s], and what work has been done since the start."""
+        """Where the energy is at time(s) `t` [s], and what work has been done since the start.
+
+        Of a run by time steps no work is known, and its residual is what the steps took.
+        """
         state = self.sample(t, side=side)
         model = self.model
         works = work_until(self.log, np.atleast_1d(np.asarray(t, dtype=float)), side)

@@ -13,21 +13,40 @@ left, relative to the largest impulse; the deepest overlap at its start, relativ
 energy [J] with gravity's impulse, before and after the impacts."""
 
 
-class StepLog:
-    """Rows of STEP in the order of time."""
+BODY_STEP = np.dtype(
+    [(name, np.int64) for name in ("contacts", "sweeps")]
+    + [
+        (name, np.float64)
+        for name in ("time", "residual", "energy_before", "energy_after", "beyond_cone", "gap", "speed")
+    ]
+    + [("support", np.float64, (3,))]
+)
+"""Of a step of convex bodies: contacts that it could close; sweeps; the time at its end [s]; the residual that the
+sweeps left, relative to the largest impulse; kinetic energy [J] with gravity's impulse, before and after the
+impacts; the most friction above what the normal impulse allows, relative to the largest impulse; the smallest gap
+of two hulls at its start [m], infinite without any near; a bound of the speed of the fastest point of a body after
+it [m/s]; the force of fixed bodies on those that move [N], world axes."""
 
-    def __init__(self, rows: NDArray | None = None) -> None:
-        self._rows = np.zeros(1024, STEP) if rows is None else rows
+
+class StepLog:
+    """Rows of one kind, in the order of time."""
+
+    def __init__(self, rows: NDArray | None = None, kind: np.dtype = STEP) -> None:
+        self._rows = np.zeros(1024, kind) if rows is None else rows
         self._count = 0 if rows is None else len(rows)
 
     @property
     def rows(self) -> NDArray:
-        """(steps,) STEP, a view."""
+        """(steps,) of the kind, a view."""
         return self._rows[: self._count]
+
+    def copy(self) -> "StepLog":
+        """The same rows, to which others may be added."""
+        return StepLog(self.rows.copy())
 
     def add(self, row: NDArray) -> None:
         """Note a step."""
         if self._count == len(self._rows):
-            self._rows = np.concatenate([self._rows, np.zeros(max(1024, self._count), STEP)])
+            self._rows = np.concatenate([self._rows, np.zeros(max(1024, self._count), self._rows.dtype)])
         self._rows[self._count] = row
         self._count += 1

@@ -22,9 +22,11 @@ from ...impact_laws import MaximumDissipation
 from ...progress import ProgressBar
 from . import motion_kernels, solve_kernels
 from .checkpoints import Checkpoints
+from .errors import StepTooLongError
 from .flows import Inflow, Outflow
 from .inlets import Inlets
-from .scene_spheres import names_of, refuse_law, refuse_scene, surfaces_of, table_of
+from .scene_checks import refuse_law, refuse_not_sphere, refuse_scene
+from .scene_spheres import names_of, surfaces_of, table_of
 from .setup import setup_of
 from .step_log import STEP, StepLog
 from .step_recording import SphereStates, read, refuse_unfit, write
@@ -52,10 +54,6 @@ _MOST_STEPS = 2.0**53
 """That a run is made of: more are not told apart by their times."""
 _SAFE = 0.1
 """Of a radius: way in a step that an error advises."""
-
-
-class StepTooLongError(ValueError):
-    """Spheres overlap by more than a run allows; the message says by how much, and what step would do."""
 
 
 @contextmanager
@@ -110,7 +108,7 @@ class TimeSteps:
         largest_overlap: float = 0.2,
     ):
         refuse_law(law)
-        refuse_scene(scene)
+        refuse_scene(scene, refuse_not_sphere)
         self.scene, self.law = scene, law
         self.step = checks.number("step", step, above=0.0, maximum=_LONGEST_STEP)
         self.largest_overlap = checks.number("largest_overlap", largest_overlap, above=0.0)

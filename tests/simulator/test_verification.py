@@ -195,7 +195,7 @@ def test_what_a_recording_does_not_hold_is_refused_by_its_name(tmp_path):
     )
     with pytest.raises(ValueError, match="does not describe its law 'sequential-reflection'"):
         carom.verify(ordered)
-    with pytest.raises(ValueError, match="made by other means"):
+    with pytest.raises(ValueError, match="got one by time steps"):
         carom.verify(carom.Trajectory(scene, "anitescu-potra", 0))
     with pytest.raises(TypeError, match="recording: expected the path of a file, got int"):
         carom.verify(3)

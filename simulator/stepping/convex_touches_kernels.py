@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from ..compiled import kernel
-from ..simulator import kernels
-from ..simulator.collision.convex_contacts_kernels import half_space_contacts, pair_contacts
-from ..simulator.collision.frames_kernels import FACE, POINT
-from ..simulator.collision.separation_kernels import pair_separation
+from ...compiled import kernel
+from .. import kernels
+from ..collision.convex_contacts_kernels import half_space_contacts, pair_contacts
+from ..collision.frames_kernels import FACE, POINT
+from ..collision.separation_kernels import pair_separation
 
 HALF_SPACE = -1  # in place of the second body
 
@@ -33,10 +33,10 @@ def contacts_within_reach(
 
     A key: both bodies, then their features, then the numbers of these; of a half-space HALF_SPACE, FACE and its own
     number. A place: point, normal towards the first body, gap of the grown shapes. `pairs` (m, 2) may meet if their
-    gap is at most `pair_reach` (m,) [m], a body and one of the half-spaces (p, 3), (p,) if it is at most `reach`
-    (n,). Bodies are first moved along the axis between them to `clear` of the larger one's size apart, so that the
-    contacts are those with which they meet. Features take part that are level within `flat` of the size, and up
-    to three times that where the bodies may close as much.
+    gap is at most `pair_reach` (m,) [m], one of the first bodies and one of the half-spaces (p, 3), (p,) if it is
+    at most `reach` (moving,). Bodies are first moved along the axis between them to `clear` of the larger one's
+    size apart, so that the contacts are those with which they meet. Features take part that are level within `flat`
+    of the size, and up to three times that where the bodies may close as much.
     """
     count = 0
     least = np.inf
@@ -67,7 +67,7 @@ def contacts_within_reach(
             )  # fmt: skip
             count += 1
     for plane in range(offsets.size):
-        for a in range(size.size):
+        for a in range(reach.size):
             rows = half_space_contacts(
                 shapes[a], states[a], normals[plane], offsets[plane], reach[a], reach[a]
             )

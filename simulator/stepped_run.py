@@ -1,0 +1,244 @@
+"""A run of convex bodies by time steps, which `Simulator(scene, law, steps=...)` moves.
+
+One step is in `stepping/convex_steps.py`; here is when steps are made, what is recorded of them, and when bodies
+are at rest. Steps begin at whole multiples of their length, whatever times a run is asked to go to: between them
+all motion is flight, so the state at any time is known, and a run in parts equals one in whole, bit for bit.
+"""
+
+import copy
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..bodies import Scene, checks
+from ..impact_laws import ImpactLaw, MaximumDissipation
+from ..interrupts import interrupts_wait
+from ..progress import ProgressBar
+from .collision.pairs import refuse_unknown_distances
+from .endings import can_go_on, end
+from .engine.log_kernels import USER
+from .notes import STATE_SET
+from .record.law_description import law_description
+from .record.trajectory import RunStatus, Trajectory
+from .state import Array, Model, State
+from .stepping.convex_steps import ConvexSteps
+from .stepping.errors import StepTooLongError
+from .stepping.scene_checks import refuse_law, refuse_not_convex, refuse_scene
+from .stepping.step_log import BODY_STEP, StepLog
+from .turn import Turn
+
+if TYPE_CHECKING:
+    from .record.recording import Recorder
+
+CALM = 0.25
+"""[s] for which nothing may be faster than SLOW before bodies are at rest."""
+SLOW = 0.1
+"""Of the speed that gravity gives in a step: what is slower is what the law's tolerance leaves."""
+RECORDED = 1e-6
+"""[m] by which the recorded place of a point of a body may be off between what is written."""
+_LONGEST_STEP = 1e30
+"""[s]: the way in a longer one is no number."""
+_MOST_STEPS = 2.0**53
+"""That a run is made of: more are not told apart by their times."""
+_SAME = 1e-9
+"""Of a step: times this near are one."""
+
+
+class SteppedRun:
+    """A run of the convex bodies of a scene in steps [s] of one length, from its start on.
+
+    model, trajectory : the scene, and its motion so far
+    time : [s]
+    log : a row of BODY_STEP for every step
+    recorder : what writes a recording, or None
+    """
+
+    integrator = None
+
+    def __init__(self, scene: Scene, law: ImpactLaw, seed: int, step: float):
+        self.step = checks.number("steps", step, above=0.0, maximum=_LONGEST_STEP)
+        refuse_law(law)
+        assert isinstance(law, MaximumDissipation)
+        refuse_scene(scene, refuse_not_convex)
+        self.model, self.law, self.time = Model.of_scene(scene), law, 0.0
+        refuse_unknown_distances(self.model)
+        self.trajectory = Trajectory(scene, law.name, seed, self.model)
+        self.trajectory.law_description = law_description(law)
+        self.trajectory.remarks.append(
+            f"Moved by time steps of {1e3 * self.step:g} ms, not event by event; flight without forces between "
+            "them."
+        )
+        self.log, self.turn = StepLog(kind=BODY_STEP), Turn()
+        self.recorder: Recorder | None = None
+        self._bodies = ConvexSteps(self.model, law, self.step)
+        self._bodies.refuse_overlap("at the start")
+        self._made = self._calm = 0
+        self._enough = max(1, round(CALM / self.step))
+        self._slow = SLOW * self.step * float(np.linalg.norm(self.model.gravity))
+        fixed = np.flatnonzero(~self.model.movable)
+        self.trajectory.add_flights(fixed, 0.0, self.model.initial_states()[fixed])
+        self._departed, self._departed_at = self._bodies.states, 0.0
+        self._depart(self._bodies.states.copy(), 0.0)
+
+    def packed(self) -> Array:
+        """Packed states (n, 13) of all bodies now."""
+        states = self.model.initial_states()
+        states[self._bodies.moving] = self._flown(self.time)
+        return states
+
+    def state_at(self, time: float) -> State:
+        """All bodies at a time [s] before the next step begins."""
+        states = self.model.initial_states()
+        states[self._bodies.moving] = self._flown(time)
+        return State.unpacked(time, states, self.model.scene)
+
+    @interrupts_wait()
+    def set_packed(self, packed: Array) -> None:
+        """Go on from these packed states (n, 13)."""
+        self.turn.refuse_others()
+        before = self._bodies.states
+        self._bodies.states = packed[self._bodies.moving].copy()
+        try:
+            self._bodies.refuse_overlap(f"at t = {self.time:g} s")
+        except ValueError:
+            self._bodies.states = before
+            raise
+        self.trajectory.add_note(self.time, USER, STATE_SET, len(self.trajectory.log.pieces))
+        self._bodies.forget()
+        self._calm = 0
+        self._depart(self._bodies.states.copy(), self.time)
+        if self.recorder:
+            self.recorder.event_added()
+
+    def copy(self) -> "SteppedRun":
+        """An independent run at the same instant, with the past of this one; a recording stays here."""
+        self.turn.refuse_others()
+        copied = copy.copy(self)
+        copied.recorder, copied.turn = None, Turn()
+        copied.trajectory, copied.log = self.trajectory.copy(), self.log.copy()
+        copied._bodies = self._bodies.copy()
+        copied._written, copied._written_at = self._written.copy(), self._written_at.copy()
+        return copied
+
+    def until_checked(self, until: float) -> float:
+        """The time `until` [s]; TypeError or ValueError unless the run can go on to it."""
+        time = checks.number("until", until)
+        if not self.time <= time <= _MOST_STEPS * self.step:
+            raise ValueError(
+                f"until: expected a time of at least {self.time:g} s, at most 2^53 steps of {self.step:g} s, got "
+                f"{until!r}"
+            )
+        return time
+
+    def go_to(self, until: float, stop_at_rest: bool, progress: bool, holder: Any) -> None:
+        """Go to this time [s], or to rest, on behalf of the holder."""
+        with self.turn.taken(holder):
+            bar = ProgressBar(self.time, until, "time steps") if progress else None
+            whole = False
+            try:
+                while self._goes_on(until, stop_at_rest):
+                    self._make_step(until)
+                    if bar:
+                        bar.show(self.time, f"{self.log.rows[-1]['contacts']} contacts")
+                whole = True
+            finally:
+                if bar:
+                    bar.close()
+                self._finish(until, stop_at_rest, whole)
+
+    # -- inside ------------------------------------------------------------------------------------------------
+
+    @property
+    def _next(self) -> float:
+        """When the next step begins [s]."""
+        return self._made * self.step
+
+    @property
+    def _resting(self) -> bool:
+        return self._calm >= self._enough
+
+    def _goes_on(self, until: float, stop_at_rest: bool) -> bool:
+        if not can_go_on(self.trajectory) or (stop_at_rest and self._resting):
+            return False
+        return self._next < until - _SAME * self.step
+
+    def _flown(self, time: float) -> Array:
+        """Packed states (moving, 13) at a time [s] before the next step begins."""
+        return self._bodies.flown(self._departed, time - self._departed_at)
+
+    @interrupts_wait()
+    def _make_step(self, until: float) -> None:
+        bodies, time = self._bodies, self._next
+        span = self.step if self._departed_at == (self._made - 1) * self.step else time - self._departed_at
+        bodies.states = bodies.flown(self._departed, span)
+        try:
+            row = bodies.strike()
+        except StepTooLongError as error:
+            self._come_to(time)
+            raise StepTooLongError(f"{error} (at t = {time:g} s)") from None
+        lost = np.flatnonzero(~np.isfinite(bodies.states).all(axis=1))
+        if len(lost):
+            name = self.model.scene.bodies[bodies.moving[lost[0]]].name
+            end(self.trajectory, RunStatus.NOT_FINITE, f"body {name!r} has no finite state at t = {time!r} s")
+            return
+        self._departed, self._departed_at = bodies.states.copy(), time
+        self._made += 1
+        self._calm = self._calm + 1 if row["speed"] <= self._slow else 0
+        row["time"] = self._next
+        self.log.add(row)
+        self._write_changed(time)
+        self._come_to(min(self._next, until))
+        if self.recorder:
+            self.recorder.event_added()
+
+    def _come_to(self, time: float) -> None:
+        self.time = self.trajectory.end_time = time
+
+    @interrupts_wait()
+    def _finish(self, until: float, stop_at_rest: bool, whole: bool) -> None:
+        """Note how far the run came, and whether it is at rest."""
+        run, rests = self.trajectory, self._resting
+        if can_go_on(run):
+            if whole and not (rests and stop_at_rest):
+                self._come_to(until)
+            elif whole:
+                still = self._flown(self.time)
+                still[:, 7:13] = 0.0
+                self._depart(still, self.time)
+            run.asked_time = until
+            run.rest_time = max(self.time - self._calm * self.step, 0.0) if rests else None
+            ended = RunStatus.AT_REST if rests else RunStatus.REACHED_END
+            run.status = ended if whole else RunStatus.UNFINISHED
+            run.message = f"{run.status.advice} {self._convergence()}".strip()
+        if self.recorder:
+            self.recorder.flush(final=whole)
+
+    def _convergence(self) -> str:
+        """How well the law has solved the steps, in a sentence."""
+        residual, tolerance = self.log.rows["residual"], self.law.tolerance
+        above = int((residual > tolerance).sum())
+        said = (
+            f"{len(residual)} steps of {self.step:g} s, {above} of which left more than the law's tolerance"
+        )
+        return f"{said} of {tolerance:g}, at most {residual.max(initial=0.0):.1g}."
+
+    # -- what is recorded --------------------------------------------------------------------------------------
+
+    def _depart(self, states: Array, time: float) -> None:
+        """Let bodies fly from these states (moving, 13) from a time [s] on."""
+        self._departed, self._departed_at = states, time
+        self._written, self._written_at = states.copy(), np.full(len(states), time)
+        self.trajectory.add_flights(self._bodies.moving, time, states)
+
+    def _write_changed(self, time: float) -> None:
+        """Begin pieces of motion of bodies that the last written ones do not describe any more."""
+        states, size = self._departed, self._bodies.size[: len(self._departed)]
+        passed = time - self._written_at
+        off = self._written[:, :3] + passed[:, None] * self._written[:, 7:10] - states[:, :3]
+        change = states[:, 7:13] - self._written[:, 7:13]
+        change[:, 3:] *= size[:, None]
+        soon = (passed + self.step) * np.linalg.norm(change[:, 3:], axis=1)
+        soon += np.linalg.norm(off, axis=1) + self.step * np.linalg.norm(change[:, :3], axis=1)
+        changed = np.flatnonzero(soon > RECORDED)
+        self._written[changed], self._written_at[changed] = states[changed], time
+        self.trajectory.add_flights(self._bodies.moving[changed], time, states[changed])
