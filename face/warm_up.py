@@ -27,6 +27,7 @@ def warm_ups() -> Iterator[WarmUp]:
     yield "joints", _joints
     yield "a planar scene", _planar
     yield "many bodies", _many
+    yield "time steps", _steps
     yield "questions about a run", _questions
     yield "sets of outcomes", _outcomes
 
@@ -186,6 +187,25 @@ def _many() -> None:
     for k in range(120):
         scene.add(_thrown(Sphere(0.1), (0.201 * (k % 11), 0.201 * (k // 11), 0.15)))
     _ask(_run(scene, MaximumDissipation(), 0.3, 200))
+
+
+def _steps() -> None:
+    """Spheres in bulk, and convex bodies among half-spaces and each other."""
+    from .bodies import Body, Box, HalfSpace, Scene, Sphere
+    from .impact_laws import MaximumDissipation
+    from .simulator import Simulator, TimeSteps
+
+    law = MaximumDissipation(tolerance=1e-4, max_sweeps=500)
+    grains, stones = Scene(), Scene()
+    for scene in (grains, stones):
+        scene.add(Body(HalfSpace(np.array([0.0, 0.0, 1.0])), fixed=True))
+        scene.add(Body(Box((0.2, 0.2, 0.1)), fixed=True, position=(0, 0, 0.05)))
+    grains.add_spheres(0.01, density=2500.0, position=[(0, 0, 0.12), (0.001, 0, 0.15)])
+    TimeSteps(grains, law, step=1e-3).run(0.1)
+    for k, shape in enumerate((Box((0.05, 0.06, 0.07)), Sphere(0.03))):
+        stones.add(Body(shape, density=2500.0, position=(0.01 * k, 0, 0.16 + 0.1 * k)))
+    run = Simulator(stones, law, steps=2e-3).run(0.3)
+    run.largest_overlap(looks=1000)
 
 
 def _questions() -> None:
