@@ -1,8 +1,8 @@
 """Figures for papers, drawn with matplotlib, which is imported only here and only when something is drawn.
 
-`impact_paths`, `post_impact_set`, `hodograph`, `events_raster`, `energy`, `contact_velocities` and `impulses`
-each return a matplotlib figure, which `save_figure` or its own ``savefig`` writes. The functions `draw_...` draw
-the same into axes of one's own.
+`impact_paths`, `post_impact_set`, `hodograph`, `events_raster`, `energy`, `contact_velocities`, `impulses` and
+`convergence` each return a matplotlib figure, which `save_figure` or its own ``savefig`` writes. The functions
+`draw_...` draw the same into axes of one's own.
 """
 
 import os
@@ -213,6 +213,38 @@ def events_raster(trajectory: Any, over: Over = "time") -> Any:
     axes = figure.subplots()
     draw_raster(axes, marks, [str(body.name) for body in trajectory.scene.bodies])
     axes.set(xlabel=AXIS_NAMES[over], title=f"{trajectory.law_name}: {len(trajectory.events)} events")
+    return figure
+
+
+def convergence(log: Any, tolerance: float | None = None) -> Any:
+    """Figure of how well time steps were solved: the residual of each, contacts and sweeps, and overlap.
+
+    log : rows of `Simulator.step_log`, or of `TimeSteps.log`
+    tolerance : of the law, drawn as a line; the title tells how many steps left more
+
+    ValueError for a log without steps.
+    """
+    if not len(log):
+        raise ValueError("log: expected at least one step, got none")
+    spheres = "overlap" in log.dtype.names
+    overlap = log["overlap"] if spheres else np.maximum(-log["gap"], 0.0)
+    figure = new_figure(9.0, 7.0)
+    residual, work, depth = figure.subplots(3, sharex=True)
+    time, solved = log["time"], log["residual"] > 0.0
+    residual.semilogy(time[solved], log["residual"][solved], ".", markersize=2, color="tab:blue")
+    residual.set_ylabel("residual, of the largest impulse")
+    title = f"{len(log)} time steps"
+    if tolerance is not None:
+        residual.axhline(tolerance, color="tab:red", linestyle="--", linewidth=1, label="tolerance")
+        residual.legend(loc="best", fontsize=10)
+        title += f", {np.count_nonzero(log['residual'] > tolerance)} of which left more than {tolerance:g}"
+    residual.set_title(title, fontsize=12)
+    work.plot(time, log["near" if spheres else "contacts"], color="black", linewidth=1, label="contacts")
+    work.plot(time, log["sweeps"], ".", markersize=2, color="tab:orange", label="sweeps")
+    work.legend(loc="best", fontsize=10)
+    depth.plot(time, overlap, color="tab:green", linewidth=1)
+    depth.set_ylabel("overlap, of the radius" if spheres else "overlap [m]")
+    depth.set_xlabel(AXIS_NAMES["time"])
     return figure
 
 

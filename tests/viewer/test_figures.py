@@ -14,6 +14,7 @@ from carom import (
     HalfSpace,
     ImpactProblem,
     Material,
+    MaximumDissipation,
     Scene,
     SequentialLCP,
     SequentialReflection,
@@ -21,6 +22,7 @@ from carom import (
     Simulator,
     Sphere,
     StrongeCoulomb,
+    TimeSteps,
 )
 from carom.impact_laws import invariant_directions, post_impact_set, slip_curve
 from carom.viewer import DisplayError, figures, series
@@ -199,6 +201,38 @@ def test_figures_of_a_run_without_events_say_so():
     ):
         assert words in [text.get_text() for text in figure.axes[0].texts]
         pixels(figure)
+
+
+@pytest.mark.parametrize("bulk", [False, True])
+def test_how_well_time_steps_were_solved_is_drawn(bulk):
+    scene = Scene()
+    scene.add(Body(HalfSpace((0, 0, 1)), fixed=True))
+    law, places = MaximumDissipation(tolerance=1e-4), [(0, 0, 0.12), (0.01, 0, 0.35)]
+    if bulk:
+        scene.add_spheres(0.1, density=1.0, position=places)
+        steps = TimeSteps(scene, law, step=2e-3)
+        steps.run(0.5)
+        log, contacts, overlap = steps.log.rows, steps.log.rows["near"], steps.log.rows["overlap"]
+    else:
+        for place in places:
+            scene.add(Body(Sphere(0.1), density=1.0, position=place))
+        simulator = Simulator(scene, law, steps=2e-3)
+        simulator.run(0.5, stop_at_rest=False)
+        log, contacts = simulator.step_log, simulator.step_log["contacts"]
+        overlap = np.maximum(-log["gap"], 0.0)
+    assert contacts.max() == 2
+    figure = figures.convergence(log, 1e-4)
+    above, work, depth = figure.axes
+    assert above.get_title().startswith("250 time steps, ")
+    assert f"{(log['residual'] > 1e-4).sum()} of which left more than 0.0001" in above.get_title()
+    assert np.array_equal(drawn(figure, "tolerance")[:, 1], [1e-4, 1e-4])
+    lines = {line.get_label(): np.column_stack(line.get_data()) for line in work.get_lines()}
+    assert np.array_equal(lines["contacts"], np.column_stack([log["time"], contacts]))
+    assert np.array_equal(lines["sweeps"], np.column_stack([log["time"], log["sweeps"]]))
+    assert np.array_equal(depth.get_lines()[0].get_ydata(), overlap)
+    assert depth.get_xlabel() == series.AXIS_NAMES["time"]
+    with pytest.raises(ValueError, match="log: expected at least one step"):
+        figures.convergence(log[:0])
 
 
 def test_without_matplotlib_one_sentence_says_what_to_install(run, monkeypatch):

@@ -11,10 +11,12 @@ TEXT = (Path(__file__).parents[3] / "docs" / "steps.md").read_text(encoding="utf
 def test_the_examples_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", TEXT, flags=re.DOTALL)
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     names: dict = {}
     for block in blocks:
         exec(compile(block, "steps.md", "exec"), names)
+    assert names["heap"].overlap_at(3.0) == 0.0
+    assert len(names["simulator"].step_log) > 500
     assert names["steps"].states.position[:, 2].min() > 0.01 - 1e-5
     rows = names["flow"].log.rows
     assert rows["entered"][599] == 24
