@@ -34,12 +34,15 @@ CALM = 0.25
 """[s] for which nothing may be faster than SLOW before bodies are at rest."""
 SLOW = 0.1
 """Of the speed that gravity gives in a step: what is slower is what the law's tolerance leaves."""
-RECORDED = 1e-6
-"""[m] by which the recorded place of a point of a body may be off between what is written."""
+RECORDED = 1e-5
+"""Of its size, by which the recorded place of a point of a body may be off between what is written; its velocity by
+less than SLOW."""
 _LONGEST_STEP = 1e30
 """[s]: the way in a longer one is no number."""
 _MOST_STEPS = 2.0**53
 """That a run is made of: more are not told apart by their times."""
+_LARGEST = 1e150
+"""Whose square is a number."""
 _SAME = 1e-9
 """Of a step: times this near are one."""
 
@@ -73,8 +76,10 @@ class SteppedRun:
         self._bodies = ConvexSteps(self.model, law, self.step)
         self._bodies.refuse_overlap("at the start")
         self._made = self._calm = 0
-        self._enough = max(1, round(CALM / self.step))
+        self._enough = max(1, round(min(CALM / self.step, _MOST_STEPS)))
         self._slow = SLOW * self.step * float(np.linalg.norm(self.model.gravity))
+        if not self.model.movable.any():
+            self._calm = self._enough
         fixed = np.flatnonzero(~self.model.movable)
         self.trajectory.add_flights(fixed, 0.0, self.model.initial_states()[fixed])
         self._departed, self._departed_at = self._bodies.states, 0.0
@@ -105,7 +110,9 @@ class SteppedRun:
             raise
         self.trajectory.add_note(self.time, USER, STATE_SET, len(self.trajectory.log.pieces))
         self._bodies.forget()
-        self._calm = 0
+        run = self.trajectory
+        run.asked_time = run.rest_time = None
+        run.status, self._calm = RunStatus.UNFINISHED, 0
         self._depart(self._bodies.states.copy(), self.time)
         if self.recorder:
             self.recorder.event_added()
@@ -170,17 +177,17 @@ class SteppedRun:
     def _make_step(self, until: float) -> None:
         bodies, time = self._bodies, self._next
         span = self.step if self._departed_at == (self._made - 1) * self.step else time - self._departed_at
-        bodies.states = bodies.flown(self._departed, span)
-        try:
-            row = bodies.strike()
-        except StepTooLongError as error:
-            self._come_to(time)
-            raise StepTooLongError(f"{error} (at t = {time:g} s)") from None
-        lost = np.flatnonzero(~np.isfinite(bodies.states).all(axis=1))
-        if len(lost):
-            name = self.model.scene.bodies[bodies.moving[lost[0]]].name
-            end(self.trajectory, RunStatus.NOT_FINITE, f"body {name!r} has no finite state at t = {time!r} s")
-            return
+        with np.errstate(over="ignore", invalid="ignore"):
+            bodies.states = bodies.flown(self._departed, span)
+            if self._is_lost(time):
+                return
+            try:
+                row = bodies.strike()
+            except StepTooLongError as error:
+                self._come_to(time)
+                raise StepTooLongError(f"{error} (at t = {time:g} s)") from None
+            if self._is_lost(time):
+                return
         self._departed, self._departed_at = bodies.states.copy(), time
         self._made += 1
         self._calm = self._calm + 1 if row["speed"] <= self._slow else 0
@@ -190,6 +197,15 @@ class SteppedRun:
         self._come_to(min(self._next, until))
         if self.recorder:
             self.recorder.event_added()
+
+    def _is_lost(self, time: float) -> bool:
+        """Whether a body has come where squares of lengths are no numbers, which ends the run."""
+        states = self._bodies.states
+        lost = np.flatnonzero(~(np.abs(states) < _LARGEST).all(axis=1))
+        if len(lost):
+            name = self.model.scene.bodies[self._bodies.moving[lost[0]]].name
+            end(self.trajectory, RunStatus.NOT_FINITE, f"body {name!r} has no finite state at t = {time!r} s")
+        return len(lost) > 0
 
     def _come_to(self, time: float) -> None:
         self.time = self.trajectory.end_time = time
@@ -203,8 +219,9 @@ class SteppedRun:
                 self._come_to(until)
             elif whole:
                 still = self._flown(self.time)
-                still[:, 7:13] = 0.0
-                self._depart(still, self.time)
+                if still[:, 7:13].any():
+                    still[:, 7:13] = 0.0
+                    self._depart(still, self.time)
             run.asked_time = until
             run.rest_time = max(self.time - self._calm * self.step, 0.0) if rests else None
             ended = RunStatus.AT_REST if rests else RunStatus.REACHED_END
@@ -239,6 +256,7 @@ class SteppedRun:
         change[:, 3:] *= size[:, None]
         soon = (passed + self.step) * np.linalg.norm(change[:, 3:], axis=1)
         soon += np.linalg.norm(off, axis=1) + self.step * np.linalg.norm(change[:, :3], axis=1)
-        changed = np.flatnonzero(soon > RECORDED)
+        speed = np.linalg.norm(change[:, :3], axis=1) + np.linalg.norm(change[:, 3:], axis=1)
+        changed = np.flatnonzero((soon > RECORDED * size) | (speed > self._slow))
         self._written[changed], self._written_at[changed] = states[changed], time
         self.trajectory.add_flights(self._bodies.moving[changed], time, states[changed])

@@ -332,7 +332,7 @@ class Trajectory:
         """The run over s = t + accumulated normal impulse, in which impacts take as long as their impulse.
 
         Of bodies in lasting contact whose forces do not follow from the record, `ImpulseDomain.left_out` tells the
-        names; s does not count these forces.
+        names; s does not count these forces. ValueError for a run by time steps, which has no impacts of its own.
 
         Source: Halm & Posa, Set-valued rigid-body dynamics for simultaneous, inelastic, frictional impacts,
         section 4.
@@ -349,6 +349,8 @@ class Trajectory:
         >>> halfway.time, halfway.velocity[1].tolist(), domain.left_out
         (0.5, [-0.5, 0.0, 0.0], ())
         """
+        if self.integrator is None:
+            raise ValueError("over_impulse: expected a run from event to event, got one by time steps")
         return ImpulseDomain(self)
 
     def energy(self, t: Any, side: str = "right") -> Any:

@@ -24,36 +24,49 @@ def note_contact(row, keys, places, a, b, feature_a, feature_b, index_a, index_b
         places[row, 6] = gap
 
 
+@kernel()
+def note_depth(deepest, least, gap, size, a, b):
+    """The smaller of two gaps [m]; deepest (4,) is that of a and b where it is more of their size."""
+    if gap < deepest[0] * size:
+        deepest[0], deepest[1], deepest[2], deepest[3] = gap / size, gap, a, b
+    return min(least, gap)
+
+
 @kernel(allocates=True)
 def contacts_within_reach(
-    shapes, size, skin, states, pairs, pair_reach, normals, offsets, reach, flat, clear, keys, places
+    shapes, size, skin, states, pairs, pair_reach, normals, offsets, reach, flat, flattest, clear, keys, places,
+    deepest,
 ):  # fmt: skip
     """Fill keys (k, 6) and places (k, 7) with contacts; returns how many there are, written or not, and the
-    smallest gap [m] of a pair without the skins (n,) [m] by which the shapes are grown.
+    smallest gap [m] of a pair without the skins (n,) [m] by which the shapes are grown. Fill deepest (4,) with the
+    pair that overlaps most: by how much of the smaller one, that gap, and which: of a half-space -1 - its number.
 
     A key: both bodies, then their features, then the numbers of these; of a half-space HALF_SPACE, FACE and its own
     number. A place: point, normal towards the first body, gap of the grown shapes. `pairs` (m, 2) may meet if their
     gap is at most `pair_reach` (m,) [m], one of the first bodies and one of the half-spaces (p, 3), (p,) if it is
     at most `reach` (moving,). Bodies are first moved along the axis between them to `clear` of the larger one's
-    size apart, so that the contacts are those with which they meet. Features take part that are level within `flat`
-    of the size, and up to three times that where the bodies may close as much.
+    size apart, but of no more than twice the smaller one's, so that the contacts are those with which they meet.
+    Features take part that are level within `flat` of that size, and up to `flattest` of it where the bodies may
+    close as much.
     """
     count = 0
     least = np.inf
+    deepest[:] = 0.0
     moved = np.empty(13)
     point = np.empty(3)
     for k in range(pairs.shape[0]):
         a, b = pairs[k, 0], pairs[k, 1]
-        larger = max(size[a], size[b])
+        larger, smaller = max(size[a], size[b]), min(size[a], size[b])
+        fine = min(larger, 2.0 * smaller)
         axis, gap = pair_separation(shapes[a], states[a], shapes[b], states[b], larger)
-        least = min(least, gap + skin[a] + skin[b])
+        least = note_depth(deepest, least, gap + skin[a] + skin[b], smaller, a, b)
         if gap > pair_reach[k]:
             continue
-        way = gap - clear * larger
+        way = gap - clear * fine
         moved[:] = states[a]
         for i in range(3):
             moved[i] -= way * axis[i]
-        level = min(max(flat * larger, pair_reach[k]), 3.0 * flat * larger)
+        level = min(max(flat * fine, pair_reach[k]), flattest * fine)
         points, normal, gaps, feature, index, _, _ = pair_contacts(
             shapes[a], moved, shapes[b], states[b], larger, level, level
         )
@@ -77,7 +90,7 @@ def contacts_within_reach(
                     normals[plane], rows[c, 3],
                 )  # fmt: skip
                 count += 1
-                least = min(least, rows[c, 3] + skin[a])
+                least = note_depth(deepest, least, rows[c, 3] + skin[a], size[a], a, -1 - plane)
     return count, least
 
 
