@@ -70,6 +70,11 @@ def contacts_within_reach(
         points, normal, gaps, feature, index, _, _ = pair_contacts(
             shapes[a], moved, shapes[b], states[b], larger, level, level
         )
+        if gaps.size == 1:  # of features that are level but not over each other it is none of both
+            near = 1.5 * clear * fine
+            points, normal, gaps, feature, index, _, _ = pair_contacts(
+                shapes[a], moved, shapes[b], states[b], larger, near, near
+            )
         for c in range(gaps.size):
             along = axis[0] * normal[c, 0] + axis[1] * normal[c, 1] + axis[2] * normal[c, 2]
             for i in range(3):
