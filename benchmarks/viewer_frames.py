@@ -36,7 +36,7 @@ def flight(spheres: int, boxes: int) -> Trajectory:
     for number, (state, body) in enumerate(zip(trajectory.model.initial_states(), scene.bodies, strict=True)):
         if not body.fixed:
             state[10:13] = random.normal(0.0, 3.0, 3)
-        trajectory.add_flight(number, 0.0, state, np.zeros(3))
+        trajectory.add_flights(np.array([number]), 0.0, state[None])
     trajectory.end_time = DURATION
     return trajectory
 

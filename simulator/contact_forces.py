@@ -179,11 +179,7 @@ class _Balance:
                 f"forces: the functions {', '.join(run.force_functions)} acted in this run, and a recording does "
                 "not keep them"
             )
-        if run.integrator is None:
-            raise ValueError(
-                "forces: expected a run from event to event, got one by time steps, whose contacts only act in the "
-                "impacts of its steps: see Simulator.step_log"
-            )
+        run.refuse_steps("forces")
         self.time, self.model = checks.number("t", time), run.model
         self.state = run.sample(self.time, side)
         self.packed = self.state.packed()

@@ -52,7 +52,7 @@ def resume(
         if record is not None and Path(record).resolve() == Path(recording).resolve():
             raise ValueError(f"record: expected another file than the one that is read, got {str(record)!r}")
         recording = Trajectory.load(recording)
-    _refuse_steps(recording)
+    recording.refuse_steps("recording")
     count = len(recording.events)
     if isinstance(event, bool) or not isinstance(event, int | np.integer):
         raise TypeError(f"event: expected the index of an event, got {event!r}")
@@ -66,18 +66,13 @@ def resume(
     return simulator
 
 
-def _refuse_steps(recording: Trajectory) -> None:
-    if recording.integrator is None:
-        raise ValueError("recording: expected a run from event to event, got one by time steps")
-
-
 def started_again(recording: Trajectory, law: ImpactLaw | None, options: dict[str, Any]) -> Simulator:
     """A simulator at the start of a recorded run, from its scene, law, seed and integrator.
 
     ValueError for one by time steps, one whose law the recording does not describe, unless it is given,
     and one under force functions that the recording's scene has not.
     """
-    _refuse_steps(recording)
+    recording.refuse_steps("recording")
     missing = recording.force_functions[len(recording.scene.force_functions) :]
     if missing:
         names = ", ".join(map(repr, missing))

@@ -87,15 +87,11 @@ class SteppedRun:
 
     def packed(self) -> Array:
         """Packed states (n, 13) of all bodies now."""
-        states = self.model.initial_states()
-        states[self._bodies.moving] = self._flown(self.time)
-        return states
+        return self._packed_at(self.time)
 
     def state_at(self, time: float) -> State:
         """All bodies at a time [s] before the next step begins."""
-        states = self.model.initial_states()
-        states[self._bodies.moving] = self._flown(time)
-        return State.unpacked(time, states, self.model.scene)
+        return State.unpacked(time, self._packed_at(time), self.model.scene)
 
     @interrupts_wait()
     def set_packed(self, packed: Array) -> None:
@@ -140,17 +136,15 @@ class SteppedRun:
     def go_to(self, until: float, stop_at_rest: bool, progress: bool, holder: Any) -> None:
         """Go to this time [s], or to rest, on behalf of the holder."""
         with self.turn.taken(holder):
-            bar = ProgressBar(self.time, until, "time steps") if progress else None
             whole = False
             try:
-                while self._goes_on(until, stop_at_rest):
-                    self._make_step(until)
-                    if bar:
-                        bar.show(self.time, f"{self.log.rows[-1]['contacts']} contacts")
+                with ProgressBar(self.time, until, "time steps") as bar:
+                    while self._goes_on(until, stop_at_rest):
+                        self._make_step(until)
+                        if progress:
+                            bar.show(self.time, f"{self.log.rows[-1]['contacts']} contacts")
                 whole = True
             finally:
-                if bar:
-                    bar.close()
                 self._finish(until, stop_at_rest, whole)
 
     # -- inside ------------------------------------------------------------------------------------------------
@@ -168,6 +162,11 @@ class SteppedRun:
         if not can_go_on(self.trajectory) or (stop_at_rest and self._resting):
             return False
         return self._next < until - _SAME * self.step
+
+    def _packed_at(self, time: float) -> Array:
+        states = self.model.initial_states()
+        states[self._bodies.moving] = self._flown(time)
+        return states
 
     def _flown(self, time: float) -> Array:
         """Packed states (moving, 13) at a time [s] before the next step begins."""

@@ -195,20 +195,20 @@ class Trajectory:
         self.log.add("texts", np.frombuffer(text, dtype="u1"))
         self.end_time = max(self.end_time, time)
 
-    def add_flight(self, body: int, start: float, state: Array, acceleration: Array) -> None:
-        """Note that a body flies on from a packed state (13,) at a time [s], under an acceleration (3,) [m/s^2]."""
-        row = np.zeros(1, dtype=self.log.pieces.dtype)
-        row["body"], row["start"] = body, start
-        row["kind"] = SERIES if self.model.movable[body] else STILL
-        row["state"], row["acceleration"] = state, acceleration
-        self.log.add("pieces", row)
-
     def add_flights(self, bodies: NDArray[np.int64], start: float, states: Array) -> None:
         """Note that bodies (k,) fly on without forces from packed states (k, 13) at a time [s]."""
         rows = np.zeros(len(bodies), dtype=self.log.pieces.dtype)
         rows["body"], rows["start"], rows["state"] = bodies, start, states
         rows["kind"] = np.where(self.model.movable[bodies], SERIES, STILL)
         self.log.add("pieces", rows)
+
+    def refuse_steps(self, what: str) -> None:
+        """ValueError, which names `what` was asked for, of a run by time steps."""
+        if self.integrator is None:
+            raise ValueError(
+                f"{what}: expected a run from event to event, got one by time steps, whose contacts only act in "
+                "the impacts of its steps: see Simulator.step_log"
+            )
 
     def copy(self) -> "Trajectory":
         """The same run so far, which may go on otherwise; rows that are there are shared."""
@@ -349,8 +349,7 @@ class Trajectory:
         >>> halfway.time, halfway.velocity[1].tolist(), domain.left_out
         (0.5, [-0.5, 0.0, 0.0], ())
         """
-        if self.integrator is None:
-            raise ValueError("over_impulse: expected a run from event to event, got one by time steps")
+        self.refuse_steps("over_impulse")
         return ImpulseDomain(self)
 
     def energy(self, t: Any, side: str = "right") -> Any:

@@ -32,7 +32,6 @@ from numba.typed import List
 from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
-from ...bodies.material import combine
 from ...bodies.rotation import rotation_matrices
 from ...impact_laws import ContactNetwork, MaximumDissipation, relaxation_kernels
 from ..collision.collision_shape import CollisionShape
@@ -40,6 +39,7 @@ from ..state import Model
 from ..tolerances import OVERLAP
 from . import convex_touches_kernels
 from .errors import StepTooLongError
+from .scene_spheres import surfaces_of
 from .step_log import BODY_STEP
 
 Array = NDArray[np.float64]
@@ -97,11 +97,9 @@ class ConvexSteps:
         self._names = [str(model.scene.bodies[body].name) for body in self._convex]
         self._plane_names = [str(model.scene.bodies[body].name) for body in planes]
         self._boxes = self._boxes_of_fixed(model)
-        materials = [body.material for body in model.scene.bodies]
-        kinds = [material for k, material in enumerate(materials) if material not in materials[:k]]
-        self._friction = np.array([[combine(one, other).friction for other in kinds] for one in kinds])
-        self._kind = np.array([kinds.index(materials[body]) for body in self._convex], dtype=np.int64)
-        self._plane_kind = np.array([kinds.index(materials[body]) for body in planes], dtype=np.int64)
+        materials, self._friction = surfaces_of(model.scene, ())
+        kinds = np.array([materials.index(body.material) for body in model.scene.bodies], dtype=np.int64)
+        self._kind, self._plane_kind = kinds[self._convex], kinds[planes]
         self._tables = np.empty((1024, 6), np.int64), np.empty((1024, 7))
         self._deepest = np.zeros(4)
         self._known = np.zeros(0, np.uint64), np.zeros((0, 3))

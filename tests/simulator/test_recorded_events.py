@@ -159,7 +159,7 @@ def test_what_is_read_takes_no_more(loaded, run):
     with pytest.raises(ValueError, match="no more events"):
         loaded.add_note(9.0, 4, "later", 0)
     with pytest.raises(ValueError, match="no more events or pieces"):
-        loaded.add_flight(1, 9.0, np.zeros(13), np.zeros(3))
+        loaded.add_flights(np.array([1]), 9.0, np.zeros((1, 13)))
 
 
 def change(path, table, column, where, value):
