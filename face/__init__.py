@@ -106,6 +106,7 @@ _ROOM_OF_NAME = {
             "Statistics",
             "StepRecording",
             "StepTooLongError",
+            "Steps",
             "TimeOfImpact",
             "TimeSteps",
             "Trajectory",

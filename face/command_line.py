@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from .bodies import Scene
     from .demos import Check, ComputedDemo, SteppedDemo
     from .impact_laws import ImpactLaw
-    from .simulator import BranchedRun, Trajectory
+    from .simulator import BranchedRun, Steps, Trajectory
 
 _COMMAND_SLIP = re.compile(r"argument COMMAND: invalid choice: '(.*?)' ")  # as argparse begins to say it
 _DROP_RESTITUTION = 0.4  # of dropped meshes, under laws that honour restitution
@@ -256,6 +256,12 @@ examples:
         f"maximum-dissipation, solved to {_STEP_TOLERANCE:g} in {_STEP_SWEEPS} sweeps: for heaps of hundreds",
     )
     run.add_argument(
+        "--steps-above",
+        type=positive_whole,
+        metavar="N",
+        help="only where more than N bodies hold together: all else goes from event to event, under any law",
+    )
+    run.add_argument(
         "--size-limit",
         type=positive_number,
         metavar="MIB",
@@ -450,9 +456,12 @@ def _run(options: argparse.Namespace) -> int:
             raise BadInput(f"--part-overlaps: {error}") from None
         for each in moved:
             say(f"{each.name} was moved by {each.displacement.tolist()} m.")
-    if options.steps is not None:
+    steps = options.steps
+    if options.steps_above is not None:
+        steps = _steps_above(options.steps_above, steps)
+    elif steps is not None:
         law = _law_of_steps(law)
-    given = {"event_limit": options.event_limit, "steps": options.steps}
+    given = {"event_limit": options.event_limit, "steps": steps}
     chosen = {name: value for name, value in given.items() if value is not None}
     trajectory = _simulate(scene, law, options.seed, out, options.duration, **chosen)
     _show(trajectory, out, options.no_view)
@@ -701,6 +710,16 @@ def _law_of_steps(law: "ImpactLaw") -> "ImpactLaw":
 
     loose = MaximumDissipation(tolerance=_STEP_TOLERANCE, max_sweeps=_STEP_SWEEPS)
     return loose if isinstance(law, MaximumDissipation) else law
+
+
+def _steps_above(above: int, length: float | None) -> "Steps":
+    """Time steps of a length [s] for islands of more bodies than so many; bad input without one."""
+    from .impact_laws import MaximumDissipation
+    from .simulator import Steps
+
+    if length is None:
+        raise BadInput("--steps-above: expected --steps too, the length of a step")
+    return Steps(length, above, MaximumDissipation(tolerance=_STEP_TOLERANCE, max_sweeps=_STEP_SWEEPS))
 
 
 def _writable(text: str, default_ending: str = "") -> Path:

@@ -29,6 +29,7 @@ from .state import BodyState, State
 from .stepping.errors import StepTooLongError
 from .stepping.flows import Inflow, Outflow
 from .stepping.step_recording import StepRecording
+from .stepping.steps import Steps
 from .stepping.time_steps import TimeSteps
 from .stepping.walls import WallMotion
 from .variational import (
@@ -77,6 +78,7 @@ __all__ = [
     "Statistics",
     "StepRecording",
     "StepTooLongError",
+    "Steps",
     "TimeOfImpact",
     "TimeSteps",
     "Trajectory",

@@ -51,7 +51,7 @@ _LOOKS_AFTER = 0.5  # [s] of computing that a run goes on for, where its turns a
 _PIECES = 20_000  # of motion that are noted before the trajectory takes them over
 _TURNS_WITHOUT_EVENT = 100_000
 _TURNS_AHEAD = 1000  # after which it is asked whether anything will happen any more
-_LOOK_AHEAD = 60.0  # [s] that is gone on to the next event for the sake of event functions alone
+LOOK_AHEAD = 60.0  # [s] that is gone on to the next event for the sake of event functions alone
 
 
 class RunInProgress:
@@ -151,7 +151,7 @@ class RunInProgress:
         with self.turn.taken(holder):
             self._ask_again()
             known = len(self.trajectory.events)
-            last = self.time + _LOOK_AHEAD if self.functions else math.inf
+            last = self.time + LOOK_AHEAD if self.functions else math.inf
             turns, at_once = 0, 1 if self.functions else _TURNS_AHEAD + 10 * self.model.count
             while len(self.trajectory.events) == known and can_go_on(self.trajectory):
                 if self.advance(math.inf, turns=at_once, one_event=True):
@@ -285,7 +285,7 @@ class RunInProgress:
         """Whether an event function has a zero before motion changes again, or fails: time is then there."""
         following = min(until, float(loop.next_due(self.world.address)))
         if following == math.inf:
-            following = self.time + _LOOK_AHEAD
+            following = self.time + LOOK_AHEAD
         try:
             crossings = self.functions.next(self.time, following, self.state_at)
         except EventFunctionError as error:

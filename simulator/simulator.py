@@ -16,10 +16,12 @@ from .event import Event
 from .given_state import packed_state
 from .integrator import Integrator
 from .laws import refuse_no_law
+from .mixed_run import MixedRun
 from .record.trajectory import Trajectory
 from .run_in_progress import RunInProgress
 from .state import Model, State
 from .stepped_run import SteppedRun
+from .stepping.steps import Steps
 from .user_events import EventFunction, user_event
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 _LARGEST_WHOLE = 2**63 - 1  # that a recording and the engine keep
 _EVENTS = 1_000_000
+_ALL_EVENTS = ("branches",)  # what is refused where even some islands go by time steps
 
 
 class Simulator:
@@ -47,6 +50,8 @@ class Simulator:
         inelastic, there are no events, and joints, drag, forces of a user, sensors, groups, planar scenes, triangle
         meshes, `integrator`, `event_limit` and what needs events are refused by name. Bodies that move are grown by
         half a percent of their size. `run` raises StepTooLongError where bodies overlap deeply.
+        `Steps(length, above)`: so go islands of more than so many bodies, and all else from event to event, under
+        `law`; what hits such an island is met at its exact time. Scenes are refused as above.
 
     Raises ValueError where bodies overlap or a joint is beyond its limits at the start, TypeError for shapes that
     cannot collide yet, and either for a bad argument, which it names.
@@ -61,7 +66,7 @@ class Simulator:
         record: Any = None,
         event_limit: int = _EVENTS,
         integrator: Integrator | None = None,
-        steps: float | None = None,
+        steps: float | Steps | None = None,
     ):
         if not isinstance(scene, Scene):
             raise TypeError(f"scene: expected a Scene, got {type(scene).__name__}")
@@ -76,6 +81,8 @@ class Simulator:
         self._run: RunInProgress | SteppedRun
         if steps is None:
             self._run = RunInProgress(scene, law, seed, limit, integrator)
+        elif isinstance(steps, Steps):
+            self._run = MixedRun(scene, law, seed, limit, integrator, steps)
         elif integrator is not None or limit != _EVENTS:
             given = "event_limit" if integrator is None else "integrator"
             raise TypeError(f"{given}: a run by time steps has none; leave it out, or leave out steps")
@@ -95,7 +102,7 @@ class Simulator:
 
     def _by_events(self, what: str) -> RunInProgress:
         """The run; TypeError, which names what was asked for, where it is one by time steps."""
-        if isinstance(self._run, SteppedRun):
+        if isinstance(self._run, SteppedRun) or (what in _ALL_EVENTS and isinstance(self._run, MixedRun)):
             raise TypeError(
                 f"{what}: expected a run from event to event, got one by time steps; leave out steps"
             )
@@ -171,7 +178,7 @@ class Simulator:
         speed : of the fastest point of a body after it, a bound [m/s]
         support : force of fixed bodies on those that move, (3,) [N]
         """
-        if not isinstance(self._run, SteppedRun):
+        if not isinstance(self._run, SteppedRun | MixedRun):
             raise TypeError("step_log: expected a run by time steps, got one from event to event; pass steps")
         return self._run.log.rows
 

@@ -9,6 +9,7 @@ import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..bodies import Scene, checks
 from ..impact_laws import ImpactLaw, MaximumDissipation
@@ -25,6 +26,8 @@ from .stepping.convex_steps import ConvexSteps
 from .stepping.errors import StepTooLongError
 from .stepping.scene_checks import refuse_law, refuse_not_convex, refuse_scene
 from .stepping.step_log import BODY_STEP, StepLog
+from .stepping.step_record import StepRecord
+from .stepping.steps import LONGEST_STEP
 from .turn import Turn
 
 if TYPE_CHECKING:
@@ -32,17 +35,8 @@ if TYPE_CHECKING:
 
 CALM = 0.25
 """[s] for which nothing may be faster than SLOW before bodies are at rest."""
-SLOW = 0.1
-"""Of the speed that gravity gives in a step: what is slower is what the law's tolerance leaves."""
-RECORDED = 1e-5
-"""Of its size, by which the recorded place of a point of a body may be off between what is written; its velocity by
-less than SLOW."""
-_LONGEST_STEP = 1e30
-"""[s]: the way in a longer one is no number."""
-_MOST_STEPS = 2.0**53
+MOST_STEPS = 2.0**53
 """That a run is made of: more are not told apart by their times."""
-_LARGEST = 1e150
-"""Whose square is a number."""
 _SAME = 1e-9
 """Of a step: times this near are one."""
 
@@ -59,7 +53,7 @@ class SteppedRun:
     integrator = None
 
     def __init__(self, scene: Scene, law: ImpactLaw, seed: int, step: float):
-        self.step = checks.number("steps", step, above=0.0, maximum=_LONGEST_STEP)
+        self.step = checks.number("steps", step, above=0.0, maximum=LONGEST_STEP)
         refuse_law(law)
         assert isinstance(law, MaximumDissipation)
         refuse_scene(scene, refuse_not_convex)
@@ -76,14 +70,14 @@ class SteppedRun:
         self._bodies = ConvexSteps(self.model, law, self.step)
         self._bodies.refuse_overlap("at the start")
         self._made = self._calm = 0
-        self._enough = max(1, round(min(CALM / self.step, _MOST_STEPS)))
-        self._slow = SLOW * self.step * float(np.linalg.norm(self.model.gravity))
+        self._enough = max(1, round(min(CALM / self.step, MOST_STEPS)))
+        self._record = StepRecord(self.model, self.step)
         if not self.model.movable.any():
             self._calm = self._enough
         fixed = np.flatnonzero(~self.model.movable)
         self.trajectory.add_flights(fixed, 0.0, self.model.initial_states()[fixed])
-        self._departed, self._departed_at = self._bodies.states, 0.0
-        self._depart(self._bodies.states.copy(), 0.0)
+        self._depart(self._bodies.states.copy(), 0.0, 0.0)
+        self._write(np.arange(len(self._departed)))
 
     def packed(self) -> Array:
         """Packed states (n, 13) of all bodies now."""
@@ -109,7 +103,8 @@ class SteppedRun:
         run = self.trajectory
         run.asked_time = run.rest_time = None
         run.status, self._calm = RunStatus.UNFINISHED, 0
-        self._depart(self._bodies.states.copy(), self.time)
+        self._depart(self._bodies.states.copy(), self.time, 0.0)
+        self._write(np.arange(len(self._departed)))
         if self.recorder:
             self.recorder.event_added()
 
@@ -120,13 +115,13 @@ class SteppedRun:
         copied.recorder, copied.turn = None, Turn()
         copied.trajectory, copied.log = self.trajectory.copy(), self.log.copy()
         copied._bodies = self._bodies.copy()
-        copied._written, copied._written_at = self._written.copy(), self._written_at.copy()
+        copied._record = self._record.copy()
         return copied
 
     def until_checked(self, until: float) -> float:
         """The time `until` [s]; TypeError or ValueError unless the run can go on to it."""
         time = checks.number("until", until)
-        if not self.time <= time <= _MOST_STEPS * self.step:
+        if not self.time <= time <= MOST_STEPS * self.step:
             raise ValueError(
                 f"until: expected a time of at least {self.time:g} s, at most 2^53 steps of {self.step:g} s, got "
                 f"{until!r}"
@@ -181,30 +176,28 @@ class SteppedRun:
             if self._is_lost(time):
                 return
             try:
-                row = bodies.strike()
+                made = bodies.strike()
             except StepTooLongError as error:
                 self._come_to(time)
                 raise StepTooLongError(f"{error} (at t = {time:g} s)") from None
             if self._is_lost(time):
                 return
-        self._departed, self._departed_at = bodies.states.copy(), time
+        self._depart(bodies.states.copy(), time, made.gained)
         self._made += 1
-        self._calm = self._calm + 1 if row["speed"] <= self._slow else 0
-        row["time"] = self._next
-        self.log.add(row)
-        self._write_changed(time)
+        self._calm = self._calm + 1 if made.row["speed"] <= self._record.slow else 0
+        made.row["time"] = self._next
+        self.log.add(made.row)
+        self._write(np.flatnonzero(self._record.changed(time, self._departed)))
         self._come_to(min(self._next, until))
         if self.recorder:
             self.recorder.event_added()
 
     def _is_lost(self, time: float) -> bool:
         """Whether a body has come where squares of lengths are no numbers, which ends the run."""
-        states = self._bodies.states
-        lost = np.flatnonzero(~(np.abs(states) < _LARGEST).all(axis=1))
-        if len(lost):
-            name = self.model.scene.bodies[self._bodies.moving[lost[0]]].name
-            end(self.trajectory, RunStatus.NOT_FINITE, f"body {name!r} has no finite state at t = {time!r} s")
-        return len(lost) > 0
+        lost = self._bodies.lost()
+        if lost is not None:
+            end(self.trajectory, RunStatus.NOT_FINITE, f"body {lost!r} has no finite state at t = {time!r} s")
+        return lost is not None
 
     def _come_to(self, time: float) -> None:
         self.time = self.trajectory.end_time = time
@@ -219,43 +212,36 @@ class SteppedRun:
             elif whole:
                 still = self._flown(self.time)
                 if still[:, 7:13].any():
+                    moved = self.model.kinetic_energy(self.state_at(self.time))
                     still[:, 7:13] = 0.0
-                    self._depart(still, self.time)
+                    self._depart(still, self.time, -moved)
+                    self._write(np.arange(len(still)))
             run.asked_time = until
             run.rest_time = max(self.time - self._calm * self.step, 0.0) if rests else None
             ended = RunStatus.AT_REST if rests else RunStatus.REACHED_END
             run.status = ended if whole else RunStatus.UNFINISHED
-            run.message = f"{run.status.advice} {self._convergence()}".strip()
+            run.message = f"{run.status.advice} {convergence(self.log, self.law, self.step)}"
+        self._record.arrive(run, self.time)
         if self.recorder:
             self.recorder.flush(final=whole)
 
-    def _convergence(self) -> str:
-        """How well the law has solved the steps, in a sentence."""
-        residual, tolerance = self.log.rows["residual"], self.law.tolerance
-        above = int((residual > tolerance).sum())
-        said = (
-            f"{len(residual)} steps of {self.step:g} s, {above} of which left more than the law's tolerance"
-        )
-        return f"{said} of {tolerance:g}, at most {residual.max(initial=0.0):.1g}."
-
     # -- what is recorded --------------------------------------------------------------------------------------
 
-    def _depart(self, states: Array, time: float) -> None:
-        """Let bodies fly from these states (moving, 13) from a time [s] on."""
+    def _depart(self, states: Array, time: float, gained: float) -> None:
+        """Let bodies fly from these states (moving, 13) from a time [s] on, where they gain kinetic energy [J]."""
         self._departed, self._departed_at = states, time
-        self._written, self._written_at = states.copy(), np.full(len(states), time)
-        self.trajectory.add_flights(self._bodies.moving, time, states)
+        self._record.depart(self.trajectory, time, states, gained, self._bodies.active)
 
-    def _write_changed(self, time: float) -> None:
-        """Begin pieces of motion of bodies that the last written ones do not describe any more."""
-        states, size = self._departed, self._bodies.size[: len(self._departed)]
-        passed = time - self._written_at
-        off = self._written[:, :3] + passed[:, None] * self._written[:, 7:10] - states[:, :3]
-        change = states[:, 7:13] - self._written[:, 7:13]
-        change[:, 3:] *= size[:, None]
-        soon = (passed + self.step) * np.linalg.norm(change[:, 3:], axis=1)
-        soon += np.linalg.norm(off, axis=1) + self.step * np.linalg.norm(change[:, :3], axis=1)
-        speed = np.linalg.norm(change[:, :3], axis=1) + np.linalg.norm(change[:, 3:], axis=1)
-        changed = np.flatnonzero((soon > RECORDED * size) | (speed > self._slow))
-        self._written[changed], self._written_at[changed] = states[changed], time
-        self.trajectory.add_flights(self._bodies.moving[changed], time, states[changed])
+    def _write(self, which: NDArray[np.int64]) -> None:
+        """Begin pieces of motion of these bodies."""
+        states, time = self._departed[which], self._departed_at
+        self._record.note(which, time, states)
+        self.trajectory.add_flights(self._bodies.moving[which], time, states)
+
+
+def convergence(log: StepLog, law: MaximumDissipation, step: float) -> str:
+    """How well a law has solved steps of this length [s], in a sentence."""
+    residual = log.rows["residual"]
+    above = int((residual > law.tolerance).sum())
+    said = f"{len(residual)} steps of {step:g} s, {above} of which left more than the law's tolerance"
+    return f"{said} of {law.tolerance:g}, at most {residual.max(initial=0.0):.1g}."

@@ -143,14 +143,14 @@ def begin(world, body, kind, end):
 
 @kernel()
 def fly(world, body):
-    """Let a body fly freely from its state now on."""
+    """Let a body fly freely from its state now on; one that time steps move without gravity, and to their end."""
     w, m, b = header(world), motions(world)[body], bodies(world)[body]
     m.island = -1
     if b.shape_class == ROUND:  # whose rim, all but flat, is followed exactly where nothing else is with it
         m.implicit = 0
     m.deviation = m.turning = 0.0
     still = b.movable == 0
-    if not still:
+    if not still and m.stepped == 0:
         still = True
         for i in range(3):
             still = still and w.gravity[i] == 0.0 and m.state[7 + i] == 0.0 and m.state[10 + i] == 0.0
@@ -160,9 +160,10 @@ def fly(world, body):
         begin(world, body, STILL, np.inf)
         return
     for i in range(3):
-        m.acceleration[i] = w.gravity[i]
+        m.acceleration[i] = 0.0 if m.stepped else w.gravity[i]
+    last = w.step_end if m.stepped else np.inf
     if b.round:
-        begin(world, body, BALLISTIC, np.inf)
+        begin(world, body, BALLISTIC, last)
         return
     slot = slot_of(world, body)
     m = motions(world)[body]
@@ -170,6 +171,6 @@ def fly(world, body):
     span = free_piece_into(m.state, m.acceleration, b.inertia, b.inverse_inertia, C)
     m.turning = turning_bound(C, b.inertia, b.inverse_inertia)
     m.terms = TERMS if span < np.inf else FLIGHT_TERMS
-    begin(world, body, SERIES, w.time + span)
-    if span < np.inf:
+    begin(world, body, SERIES, min(w.time + span, last))
+    if w.time + span < last:
         enter_end(world, w.time + span, body)

@@ -105,10 +105,10 @@ from .tables_kernels import (
     reserve,
 )
 
-REACHED, AT_REST, TOLD, ASK_LAW, LOG_FULL, TURNS = 0, 1, 2, 3, 4, 5
-NO_PROGRESS, LAW_FAILED, SEARCH_FAILED, HOLD_FAILED, FORCE_FAILED, EVENT_LIMIT = 10, 11, 12, 13, 14, 15
-TOO_FAST = 16
-"""Why the loop returns: from NO_PROGRESS on the run cannot go on."""
+REACHED, AT_REST, TOLD, ASK_LAW, LOG_FULL, TURNS, MEETS_STEPS = 0, 1, 2, 3, 4, 5, 6
+NO_PROGRESS, LAW_FAILED, SEARCH_FAILED, HOLD_FAILED, FORCE_FAILED, EVENT_LIMIT, TOO_FAST = range(10, 17)
+"""Why the loop returns: from NO_PROGRESS on the run cannot go on. With MEETS_STEPS one of the members is moved by
+time steps, and whoever makes these is to resolve what was gathered."""
 JAMMED = 20  # no forces in the cones: the law is asked for velocities from which there are some
 
 CRAWL_TURNS = 30  # that a search counts which goes on from where it came to: it takes as long
@@ -281,6 +281,8 @@ def look_at_simultaneous(world):
 def resolve(world):
     """What was gathered goes through the law where something approaches, and moves on."""
     w = header(world)
+    if w.stepped > 0 and touches_stepped(world):
+        return MEETS_STEPS
     dissolve_islands(world)
     set_aside(world)
     w.approach = largest_approach(world)
@@ -290,6 +292,15 @@ def resolve(world):
     if why == JAMMED:
         return take_impulses(world) if ask_again(world) else ASK_LAW
     return why
+
+
+@kernel()
+def touches_stepped(world):
+    """Whether time steps move one of the members."""
+    for k in range(header(world).members_count):
+        if motions(world)[members(world)[k]].stepped:
+            return True
+    return False
 
 
 @kernel()

@@ -8,6 +8,7 @@ from .tables_kernels import (
     disabled,
     header,
     materials,
+    motions,
     pair_index,
     pair_materials,
     pairs,
@@ -76,10 +77,14 @@ def find_sorted(table, count, low, high):
 
 @kernel()
 def collide(world, i, j):
-    """Whether two bodies meet, as `Scene.collides` says, and one of them can move."""
+    """Whether two bodies meet, as `Scene.collides` says, and one of them can move, otherwise than by time steps."""
     w, a, b = header(world), bodies(world)[i], bodies(world)[j]
     if not (a.movable or b.movable):
         return False
+    if w.stepped > 0:
+        m, n = motions(world)[i], motions(world)[j]
+        if (m.stepped or not a.movable) and (n.stepped or not b.movable):
+            return False
     if w.all_collide:
         return True
     if not (a.group & b.mask and b.group & a.mask):

@@ -77,6 +77,7 @@ MOTION = np.dtype(
         ("implicit", WHOLE),  # implicit steps that it still makes instead
         ("implicit_step", FLOAT),  # to try next [s]
         ("root", WHOLE),  # scratch: of the members that hold together with it
+        ("stepped", WHOLE),  # whether time steps move it, see stepped_kernels
     ]
 )
 """The piece of motion that a body is in."""
@@ -444,6 +445,8 @@ HEADER = np.dtype(
         ("crawled_after", WHOLE),  # and how many events there were by then
         ("never_rests", WHOLE),  # whether forces may change at any time
         ("moving", WHOLE),  # movable bodies that do not rest
+        ("stepped", WHOLE),  # bodies that time steps move
+        ("step_end", FLOAT),  # [s], up to when the motion of these is known
         ("free_contact", WHOLE),
         ("free_pair", WHOLE),
         ("free_island", WHOLE),

@@ -25,6 +25,7 @@ energy, and at rest no two hulls overlap.
 
 import copy
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,7 @@ from ..state import Model
 from ..tolerances import OVERLAP
 from . import convex_touches_kernels
 from .errors import StepTooLongError
+from .near_pairs import NearPairs
 from .scene_spheres import surfaces_of
 from .step_log import BODY_STEP
 
@@ -60,9 +62,31 @@ DEEPEST = 0.2
 """Of the smaller of two sizes, by which they may overlap."""
 LARGE = 4.0
 """Median sizes, from which on a body is looked at with every other, and not by cells."""
+LARGEST = 1e150
+"""Whose square is a number."""
 ROUNDS = 4
 """How often contacts are looked for in a step, at most."""
 _SPREAD, _SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
+
+
+@dataclass(eq=False)
+class Strike:
+    """The impact of a step.
+
+    row : of the log, but for the time
+    keys, places : of its contacts, as `contacts_within_reach` has them
+    velocity : (moving, 6) after it, world axes
+    network, impulse : what the law was asked, and its impulses (nc, 3); None and none without contacts
+    gained : kinetic energy [J] after it minus that before gravity's impulse
+    """
+
+    row: Any
+    keys: NDArray[np.int64]
+    places: Array
+    velocity: Array
+    network: ContactNetwork | None = None
+    impulse: Array = field(default_factory=lambda: np.zeros((0, 3)))
+    gained: float = 0.0
 
 
 class ConvexSteps:
@@ -70,12 +94,16 @@ class ConvexSteps:
 
     moving, fixed : which bodies of the model these are, and which convex ones stand still
     states : (moving, 13) packed, at the time to which the last step went
+    active : (moving,) which of them steps move; the others are as if they were not there
+    owed : (moving,) [s] of gravity's pull that the next step gives beside its own
+    parting : (moving,) which of them are parted to their skins, however near they were when steps took them
     """
 
     def __init__(self, model: Model, law: MaximumDissipation, step: float):
         self.law, self.step = law, step
         self.moving = np.flatnonzero(model.movable)
         planes = [body for body, plane in enumerate(model.planes) if plane is not None]
+        self._planes = np.array([*planes, -1], dtype=np.int64)
         self.fixed = np.setdiff1d(np.flatnonzero(~model.movable), planes)
         self._convex = np.concatenate([self.moving, self.fixed])
         self.states = model.initial_states()[self.moving]
@@ -103,6 +131,9 @@ class ConvexSteps:
         self._tables = np.empty((1024, 6), np.int64), np.empty((1024, 7))
         self._deepest = np.zeros(4)
         self._known = np.zeros(0, np.uint64), np.zeros((0, 3))
+        self.active, self.owed = np.ones(len(self.moving), bool), np.zeros(len(self.moving))
+        self.parting, self._fresh = np.zeros(len(self.moving), bool), np.zeros(len(self.moving), bool)
+        self._nearer = NearPairs()
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_shapes": list(self._shapes)}
@@ -113,7 +144,8 @@ class ConvexSteps:
     def copy(self) -> "ConvexSteps":
         """The same, which may go on otherwise."""
         copied = copy.copy(self)
-        copied.states = self.states.copy()
+        copied.states, copied.active, copied.owed = self.states.copy(), self.active.copy(), self.owed.copy()
+        copied.parting, copied._fresh = self.parting.copy(), self._fresh.copy()
         copied._tables = self._tables[0].copy(), self._tables[1].copy()
         copied._deepest = self._deepest.copy()
         return copied
@@ -124,7 +156,7 @@ class ConvexSteps:
 
     def refuse_overlap(self, when: str) -> None:
         """ValueError, which says `when`, where bodies overlap."""
-        self._contacts(np.zeros((len(self.states), 6)))
+        self._contacts(self.step, np.zeros((len(self.states), 6)))
         share, gap, first, second = self._deepest.tolist()
         if share < -OVERLAP:
             raise ValueError(
@@ -132,28 +164,82 @@ class ConvexSteps:
                 f"{when}; move them apart, or let scene.resolve_overlaps() do it"
             )
 
-    def strike(self) -> Any:
-        """The impact of a step that begins now, which changes the velocities: its row of the log, but for the time.
+    def lost(self) -> str | None:
+        """The name of a body that has come where squares of lengths are no numbers, if there is one."""
+        lost = np.flatnonzero(~(np.abs(self.states) < LARGEST).all(axis=1))
+        return self._names[lost[0]] if len(lost) else None
 
-        StepTooLongError, and nothing changes, where bodies overlap by more than DEEPEST.
+    def take(self, bodies: NDArray[np.int64], states: Array) -> None:
+        """Let steps move more of the bodies, by number among those that move, from packed states (k, 13) on."""
+        self.states[bodies] = states
+        self.active[bodies] = self._fresh[bodies] = True
+        self.owed[bodies], self.parting[bodies] = 0.0, False
+
+    def leave(self, bodies: NDArray[np.int64]) -> None:
+        """Let steps move these bodies no more."""
+        self.active[bodies], self.states[bodies, 7:13] = False, 0.0
+
+    def touching(self) -> NDArray[np.int64]:
+        """Keys, as `contacts_within_reach` has them, of the contacts of bodies that are near each other now."""
+        return self._contacts(self.step, np.zeros((len(self.states), 6)))[0]
+
+    def bodies_of(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The bodies (k, 2) of contacts, as the model counts them."""
+        second = np.where(
+            keys[:, 1] < 0, self._planes[keys[:, 5] * (keys[:, 1] < 0)], self._convex[keys[:, 1]]
+        )
+        return np.column_stack([self._convex[keys[:, 0]], second])
+
+    def true_gaps(self, made: "Strike") -> Array:
+        """The smallest gap (moving,) [m] of each body without the skins, of those that an impact knows of."""
+        least = np.full(len(self.states), np.inf)
+        if len(made.keys):
+            first, second = made.keys[:, 0], made.keys[:, 1]
+            gap = made.places[:, 6] + self.skins(made.keys)
+            np.minimum.at(least, first, gap)
+            moves = (second >= 0) & (second < len(least))
+            np.minimum.at(least, second[moves], gap[moves])
+        return least
+
+    def skins(self, keys: NDArray[np.int64]) -> Array:
+        """By how much [m] the shapes of the two bodies of each contact are grown."""
+        other = np.where(keys[:, 1] >= 0, self._skin[np.maximum(keys[:, 1], 0)], 0.0)
+        total: Array = self._skin[keys[:, 0]] + other
+        return total
+
+    def strike(self, span: float | None = None, pulls: bool = True) -> "Strike":
+        """The impact of a step that begins now, which changes the velocities.
+
+        Contacts may close by their gap within a `span` [s], the step where nothing else is said; gravity's impulse
+        of a whole step comes first if it `pulls`. StepTooLongError, and nothing changes, where bodies overlap by
+        more than DEEPEST.
         """
+        span = self.step if span is None else span
+        active = self.active
         rotation = rotation_matrices(self.states[:, 3:7])
         inertia = rotation @ self._inertia @ rotation.transpose(0, 2, 1)
         velocity = np.empty((len(self.states), 6))
-        velocity[:, :3] = self.states[:, 7:10] + self.step * self._gravity
+        velocity[:, :3] = self.states[:, 7:10]
         velocity[:, 3:] = np.einsum("bij,bj->bi", rotation, self.states[:, 10:13])
         row = np.zeros((), BODY_STEP)
+        known = self._energy(velocity, inertia)
+        if pulls:
+            velocity[:, :3] += np.where(active, self.step + self.owed, 0.0)[:, None] * self._gravity
         row["energy_before"] = self._energy(velocity, inertia)
-        keys, places, row["gap"] = self._contacts(velocity)
+        keys, places, row["gap"] = self._contacts(span, velocity)
         self._refuse_depth(velocity)
-        velocity = self._resolved(keys, places, velocity, inertia, row)
+        if pulls:
+            self.owed[:] = 0.0
+        made = self._resolved(keys, places, velocity, inertia, row, span)
+        velocity = made.velocity
         row["energy_after"] = self._energy(velocity, inertia)
+        made.gained = float(row["energy_after"]) - known
         size = self.size[: len(velocity)]
         speed = np.linalg.norm(velocity[:, :3], axis=1) + size * np.linalg.norm(velocity[:, 3:], axis=1)
-        row["speed"] = speed.max(initial=0.0)
+        row["speed"] = speed.max(initial=0.0, where=active)
         self.states[:, 7:10] = velocity[:, :3]
         self.states[:, 10:13] = np.einsum("bji,bj->bi", rotation, velocity[:, 3:])
-        return row
+        return made
 
     def flown(self, states: Array, span: float) -> Array:
         """Packed states (moving, 13) after so many seconds of flight without forces."""
@@ -164,8 +250,9 @@ class ConvexSteps:
     # -- inside ------------------------------------------------------------------------------------------------
 
     def _energy(self, velocity: Array, inertia: Array) -> float:
-        moving = self._mass @ (velocity[:, :3] ** 2).sum(axis=1)
-        return 0.5 * float(moving + np.einsum("bi,bij,bj->", velocity[:, 3:], inertia, velocity[:, 3:]))
+        mass = np.where(self.active, self._mass, 0.0)
+        turning = np.einsum("bi,bij,bj->b", velocity[:, 3:], inertia, velocity[:, 3:])
+        return 0.5 * float(mass @ (velocity[:, :3] ** 2).sum(axis=1) + turning.sum(where=self.active))
 
     def _boxes_of_fixed(self, model: Model) -> tuple[Array, Array, Array]:
         """Of each fixed convex body: its rotation (f, 3, 3), and the lowest and highest coordinates (f, 3) of its
@@ -183,14 +270,14 @@ class ConvexSteps:
         and how far these spheres are apart without it (m,) [m]; of fixed bodies boxes."""
         place, count = self.states[:, :3], len(self.states)
         size = self.size[:count]
-        grown = size + reach
-        large = grown > LARGE * np.median(grown) if count else np.zeros(0, bool)
-        some, found = np.flatnonzero(~large), [np.zeros((0, 2), np.int64)]
+        grown, active = size + reach, self.active
+        large = active & (grown > LARGE * np.median(grown[active])) if active.any() else active
+        some, found = np.flatnonzero(active & ~large), [np.zeros((0, 2), np.int64)]
         if len(some):
             widest = 2.0 * float(grown[some].max())
             found.append(some[KDTree(place[some]).query_pairs(widest, output_type="ndarray")])
         for body in np.flatnonzero(large).tolist():
-            others = np.flatnonzero(~large | (np.arange(count) > body))
+            others = np.flatnonzero(active & (~large | (np.arange(count) > body)))
             others = others[others != body]
             found.append(np.column_stack([np.full(len(others), body), others]))
         pairs = np.sort(np.concatenate(found), axis=1)
@@ -209,24 +296,24 @@ class ConvexSteps:
         order = np.lexsort((pairs[:, 1], pairs[:, 0]))
         return pairs[order], apart[order]
 
-    def _contacts(self, *velocities: Array) -> tuple[NDArray[np.int64], Array, float]:
-        """Keys and places, as `contacts_within_reach` has them, of all contacts that a step may close at any of
-        these velocities (moving, 6), and the smallest gap [m] of two bodies without their skins."""
+    def _contacts(self, span: float, *velocities: Array) -> tuple[NDArray[np.int64], Array, float]:
+        """Keys and places, as `contacts_within_reach` has them, of all contacts that may close within a span [s] at
+        any of these velocities (moving, 6), and the smallest gap [m] of two bodies without their skins."""
         count = len(self.states)
         if not count:
             return np.zeros((0, 6), np.int64), np.zeros((0, 7)), np.inf
         turning = FLAT * self.size
         spin = np.max([np.linalg.norm(each[:, 3:], axis=1) for each in velocities], axis=0)
         speed = np.max([np.linalg.norm(each[:, :3], axis=1) for each in velocities], axis=0)
-        turning[:count] += self.step * self.size[:count] * spin
-        reach = self.step * speed + turning[:count]
+        turning[:count] += span * self.size[:count] * spin
+        reach = np.where(self.active, span * speed + turning[:count], -np.inf)
         pairs, apart = self._near(reach)
         first, second = pairs.T
         pair_reach = np.zeros(len(pairs))
         for velocity in velocities:
             moves = np.zeros((len(self.size), 3))
             moves[:count] = velocity[:, :3]
-            way = self.step * np.linalg.norm(moves[first] - moves[second], axis=1)
+            way = span * np.linalg.norm(moves[first] - moves[second], axis=1)
             pair_reach = np.maximum(pair_reach, way)
         pair_reach += turning[first] + np.where(second < count, turning[second], 0.0)
         chosen = apart <= pair_reach
@@ -259,35 +346,64 @@ class ConvexSteps:
         )
 
     def _resolved(
-        self, keys: NDArray[np.int64], places: Array, velocity: Array, inertia: Array, row: Any
-    ) -> Array:
-        """Velocities after the impact of all contacts that a step may close, at these velocities or at those after
-        it; fills the row of the log."""
-        after = velocity
+        self,
+        keys: NDArray[np.int64],
+        places: Array,
+        velocity: Array,
+        inertia: Array,
+        row: Any,
+        span: float,
+    ) -> "Strike":
+        """The impact of all contacts that may close within a span [s], at these velocities or at those after it;
+        fills the row of the log."""
+        made = Strike(row, keys[:0], places[:0], velocity)
         for _ in range(ROUNDS):
             row["contacts"] = len(keys)
             if not len(keys):
-                return velocity
-            after = self._impact(keys, places, velocity, inertia, row)
-            gained = np.linalg.norm(after[:, :3] - velocity[:, :3], axis=1)
-            gained += self.size[: len(after)] * np.linalg.norm(after[:, 3:] - velocity[:, 3:], axis=1)
-            if (self.step * gained <= 0.5 * FLAT * self.size[: len(after)]).all():
+                break
+            self._mind_near(keys, places)
+            made = self._impact(keys, places, velocity, inertia, row, span)
+            gained = np.linalg.norm(made.velocity[:, :3] - velocity[:, :3], axis=1)
+            gained += self.size[: len(gained)] * np.linalg.norm(
+                made.velocity[:, 3:] - velocity[:, 3:], axis=1
+            )
+            if (span * gained <= 0.5 * FLAT * self.size[: len(gained)]).all():
                 break  # they reach no farther than was looked
             codes = _codes(keys)
-            keys, places, _ = self._contacts(velocity, after)
+            keys, places, _ = self._contacts(span, velocity, made.velocity)
             if np.isin(_codes(keys), codes).all():
                 break
-        return after
+        self._fresh[:] = False
+        return made
+
+    def _mind_near(self, keys: NDArray[np.int64], places: Array) -> None:
+        """Let pairs of bodies that steps move only from now on stay as near each other as they are; those that know
+        each other longer part no more where they have parted."""
+        if not (self._fresh.any() or self._nearer.count):
+            return
+        first, second = keys[:, 0], keys[:, 1]
+        moves = (second >= 0) & (second < len(self.states))
+        fresh = self._fresh[first] | (moves & self._fresh[np.where(moves, second, 0)])
+        skin = self.skins(keys)
+        near = self._nearer.shrunk(keys, places[:, 6], ~fresh & ~self.parting[first])
+        self._nearer = near.with_contacts(keys[fresh], places[fresh, 6], skin[fresh])
 
     def _impact(
-        self, keys: NDArray[np.int64], places: Array, velocity: Array, inertia: Array, row: Any
-    ) -> Array:
-        """Velocities after the impact; fills the row of the log."""
+        self,
+        keys: NDArray[np.int64],
+        places: Array,
+        velocity: Array,
+        inertia: Array,
+        row: Any,
+        span: float,
+    ) -> "Strike":
+        """The impact of these contacts; fills the row of the log."""
         first, second, count = keys[:, 0], keys[:, 1], len(self.states)
         on_plane, moves = second == convex_touches_kernels.HALF_SPACE, second < count
         other = self._kind[second]
         other[on_plane] = self._plane_kind[keys[on_plane, 5]]
         friction = self._friction[self._kind[first], other]
+        gap = places[:, 6] + self._nearer.room(keys)
         network = ContactNetwork.of_points(
             np.column_stack([first, np.where(moves, second, -1)]),
             places[:, :3],
@@ -297,7 +413,7 @@ class ConvexSteps:
             inertia,
             velocity,
             friction,
-            np.maximum(places[:, 6] / self.step, -PARTING * self.step * float(np.linalg.norm(self._gravity))),
+            np.maximum(gap / span, -PARTING * self.step * float(np.linalg.norm(self._gravity))),
         )
         frame = network.jacobian[:, 0, :, :3]
         outcome = self.law.resolve_network(network, start=self._start(keys, frame, friction))
@@ -307,7 +423,7 @@ class ConvexSteps:
         row["sweeps"], row["residual"] = outcome.sweeps, outcome.residual
         row["beyond_cone"] = (slip - friction * normal).max() / max(normal.max(), 1e-300)
         row["support"] = np.einsum("crj,cr->j", frame[by_fixed], outcome.impulse[by_fixed]) / self.step
-        return outcome.velocity
+        return Strike(row, keys, places, outcome.velocity, network, outcome.impulse)
 
     def _start(self, keys: NDArray[np.int64], frame: Array, friction: Array) -> Array:
         """Impulses (nc, 3) in the contacts' frames that the same features had a step before, else zero."""

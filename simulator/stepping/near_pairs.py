@@ -1,0 +1,64 @@
+"""Pairs that are nearer each other than the skins by which time steps grow bodies.
+
+Bodies that events let touch are grown into each other when steps take them over. To part them would give them speed
+that nothing gave them; so their gap counts from where they are, and is never let shrink again once they part.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .convex_touches_kernels import HALF_SPACE
+
+Array = NDArray[np.float64]
+
+
+class NearPairs:
+    """Pairs of bodies, by a number each, and how far [m] the grown shapes of each may overlap."""
+
+    def __init__(self) -> None:
+        self._codes = np.zeros(0, np.int64)
+        self._room = np.zeros(0)
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self._codes)
+
+    def room(self, keys: NDArray[np.int64]) -> Array:
+        """For contacts with these keys (k, 6) how far [m] the grown shapes of a pair may overlap: 0 of most."""
+        found = np.zeros(len(keys))
+        if len(self._codes) and len(keys):
+            codes = _codes(keys)
+            at = np.minimum(np.searchsorted(self._codes, codes), len(self._codes) - 1)
+            same = self._codes[at] == codes
+            found[same] = self._room[at[same]]
+        return found
+
+    def with_contacts(self, keys: NDArray[np.int64], gaps: Array, most: Array) -> "NearPairs":
+        """These, and the pairs of contacts that have gaps below 0, by no more than `most` (k,) [m]."""
+        room = np.minimum(np.maximum(-gaps, 0.0), most)
+        return _of(
+            np.concatenate([self._codes, _codes(keys)[room > 0.0]]),
+            np.concatenate([self._room, room[room > 0.0]]),
+        )
+
+    def shrunk(self, keys: NDArray[np.int64], gaps: Array, stay: NDArray[np.bool_]) -> "NearPairs":
+        """Those of contacts that `stay` (k,), with no more room than their gaps (k,) [m] need."""
+        room = np.minimum(np.maximum(-gaps, 0.0), self.room(keys))
+        kept = stay & (room > 0.0)
+        return _of(_codes(keys)[kept], room[kept])
+
+
+def _of(codes: NDArray[np.int64], room: Array) -> NearPairs:
+    """Pairs of these numbers, with the most room that any of equal ones has."""
+    made = NearPairs()
+    made._codes, which = np.unique(codes, return_inverse=True)
+    made._room = np.zeros(len(made._codes))
+    np.maximum.at(made._room, which, room)
+    return made
+
+
+def _codes(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """A number of the pair of each contact."""
+    other = np.where(keys[:, 1] == HALF_SPACE, (1 << 31) + keys[:, 5], keys[:, 1])
+    return (keys[:, 0] << 32) + other
