@@ -193,7 +193,7 @@ def _steps() -> None:
     """Spheres in bulk, and convex bodies among half-spaces and each other."""
     from .bodies import Body, Box, HalfSpace, Scene, Sphere
     from .impact_laws import MaximumDissipation
-    from .simulator import Simulator, TimeSteps
+    from .simulator import Simulator, Steps, TimeSteps
 
     law = MaximumDissipation(tolerance=1e-4, max_sweeps=500)
     grains, stones = Scene(), Scene()
@@ -206,6 +206,8 @@ def _steps() -> None:
         stones.add(Body(shape, density=2500.0, position=(0.01 * k, 0, 0.16 + 0.1 * k)))
     run = Simulator(stones, law, steps=2e-3).run(0.3)
     run.largest_overlap(looks=1000)
+    stones.add(Body(Sphere(0.03), density=2500.0, position=(0.2, 0, 0.05), velocity=(-1.0, 0.0, 0.0)))
+    Simulator(stones, law, steps=Steps(2e-3, above=1)).run(1.0)
 
 
 def _questions() -> None:

@@ -179,12 +179,25 @@ def advance(world):
         elif what == SETTLE:  # starts, or was changed from outside
             why = meet(world, second, second)
         w.failed_first, w.failed_second = first, second
+        if why == SEARCH_FAILED and can_look_anew(world, first, second):
+            why = meet(world, first, second)
         if w.failed:
             return FORCE_FAILED
         if why != REACHED:
             return why
         if w.waits_for and w.happened > happened:
             return TOLD
+
+
+@kernel()
+def can_look_anew(world, i, j):
+    """Whether two bodies whose search does not end hold together, by contacts that may not be where they touch now:
+    to look at these anew ends it then. Once, until something happens."""
+    w, row = header(world), inside_row(world, i, j)
+    if row < 0 or pairs(world)[row].contact < 0 or w.looked_after == w.happened + 1:
+        return False
+    w.looked_after = w.happened + 1
+    return True
 
 
 @kernel()

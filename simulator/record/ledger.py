@@ -16,7 +16,7 @@ class EnergyLedger:
     kinetic, potential, springs : energy now, of motion, in gravity, and in the springs of joints
     friction, damping, drag, drives, applied : work since the start: of friction, dampers in joints, drag,
     drives, and functions of the user; what dissipates is negative
-    closing : change by ends of infinitely many bounces, of slip too slow to matter and of drift
+    closing : change by ends of infinitely many bounces, of slip too slow to matter and of drift, and by time steps
     impacts : by impact laws
     """
 

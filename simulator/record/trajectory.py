@@ -368,7 +368,8 @@ class Trajectory:
     def ledger(self, t: Any, side: str = "right") -> EnergyLedger:
         """Where the energy is at time(s) `t` [s], and what work has been done since the start.
 
-        Of a run by time steps no work is known, and its residual is what the steps took.
+        What time steps do is in `closing`: their impacts, and gravity, which acts in jumps. It is known up to the time
+        that the run has come to, and to as much as recorded places of bodies may be off (1e-5 of their size).
         """
         state = self.sample(t, side=side)
         model = self.model
