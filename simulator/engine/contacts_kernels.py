@@ -337,7 +337,8 @@ def attach(world, c, first_state, second_state):
             stands = CONTACT_GAP
             if crosses:
                 stands = max(stands, 0.5 * reach_of(world, c.first, c.second) / circle[k])
-            if length > stands:
+            # an edge crosses the rim also where the end lies flat on it
+            if length > stands or (crosses and c.feature[1 - side] == EDGE):
                 if crosses:  # its normal is only near that of the crossing, and does not say where on the rim
                     place[k, 0], place[k, 1], place[k, 2] = centre_of_end(world, c, side)
                     lx, ly, lz = (

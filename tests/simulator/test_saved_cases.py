@@ -364,3 +364,53 @@ def test_two_capsules_that_lie_on_each_other_meet_at_both_ends():
     run = carom.Simulator(scene, module.LAWS[law](), seed=7340).run(0.4605)
     assert run.status.value == "reached_end"
     assert run.largest_overlap() < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("friction", "spin", "until"), [(0.0, 0.0, 0.04), (0.3, 0.0, 0.024), (0.0, 15.0, 0.04)]
+)
+def test_the_flat_end_of_a_cylinder_slides_over_an_edge_as_the_face_of_a_box_does(friction, spin, until):
+    """A material point of the rim was kept in a plane that stood still: pieces of 1e-9 s followed without end."""
+    runs = []
+    for shape in (Cylinder(0.02, 0.04), Box((0.04, 0.04, 0.04))):
+        scene, material = Scene(), Material(friction=friction)
+        scene.add(Body(Box((1.0, 0.5, 1.0)), fixed=True, position=(0, 0.25, -0.5), material=material))
+        normal, down = np.array([0, -np.sin(0.25), np.cos(0.25)]), np.array([0, np.cos(0.25), np.sin(0.25)])
+        place, turning = 0.004 * down + 0.02 * normal, np.array([-2.0, 0, 0]) + spin * normal
+        across = 0.05 * (3 * 0.02**2 + 0.04**2) / 12
+        scene.add(Body(
+            shape, mass=0.05, inertia=np.diag([across, across, 0.05 * 0.02**2 / 2]), position=place,
+            orientation=turned((1, 0, 0), 0.25), angular_velocity=turning, material=material,
+            velocity=0.3 * down - normal * (normal @ np.cross(turning, -place)),
+        ))  # fmt: skip
+        run = carom.Simulator(scene, carom.StrongeCoulomb()).run(until)
+        assert run.status.value == "reached_end"
+        assert len(run.events) == 0
+        assert run.largest_overlap(500) < 1e-9
+        runs.append(run.sample(np.linspace(0.0, until, 20)))
+    np.testing.assert_allclose(runs[0].position[:, 1], runs[1].position[:, 1], atol=1e-14)
+    np.testing.assert_allclose(runs[0].orientation[:, 1], runs[1].orientation[:, 1], atol=1e-13)
+
+
+def test_capsules_whose_place_of_contact_runs_back_from_an_end_are_looked_at_anew():
+    """All but parallel, they met where they cross while one was held by its end alone: that search did not end."""
+    scene = on_floor(Material(friction=0.6))
+    for radius, mass, *state in (
+        (0.03531349074945449, 1.7173261399981672,
+         (0.0882172948359, 0.0669276971347, 0.0496270871952),
+         (-0.165763694254, 0.603396029655, 0.0283447941049, -0.77950766623),
+         (-0.141256484296, 0.186358788177, -1.00794284624), (-3.44626754528, -19.4625327811, -1.12871051373)),
+        (0.034886205795663386, 1.761156118066274,
+         (0.119669267246, 0.0633972061928, 0.128566502716),
+         (-0.703266023947, -0.202438693868, -0.675834613348, -0.087653010144),
+         (-0.174812676422, 0.291439656135, -3.13991400884), (2.71526982234, 24.7448367316, 0.131154116531)),
+    ):  # fmt: skip
+        position, orientation, velocity, turning = state
+        scene.add(Body(
+            carom.Capsule(radius, 3.0 * radius), mass=mass, position=position, orientation=orientation,
+            velocity=velocity, angular_velocity=turning, material=Material(friction=0.6),
+        ))  # fmt: skip
+    run = carom.Simulator(scene, carom.MaximumDissipation()).run(0.05)
+    assert run.status.value == "reached_end"
+    assert 2 < len(run.events) < 50
+    assert run.largest_overlap(500) < 1e-9
