@@ -82,18 +82,19 @@ def room_on_edge(shape, e, x, y, z, nx, ny, nz, rounded, size, sharp_point):
 
 
 @kernel()
-def room_at_point(shape, p, nx, ny, nz, size):
-    """What the outward normal at a corner (body axes) leaves to those of the edges there, times the size."""
-    room = np.inf
+def room_at_point(shape, p, nx, ny, nz):
+    """How much less far out [m] than a corner, along the outward normal there (body axes), the other ends of its
+    edges are: where they are as far, within rounding, both touch."""
+    room, a = np.inf, shape.points[p]
     for e in range(shape.edges.shape[0]):
-        sign = 0.0
+        other = -1
         if shape.edge_ends[e, 0] == p:
-            sign = 1.0
+            other = shape.edge_ends[e, 1]
         elif shape.edge_ends[e, 1] == p:
-            sign = -1.0
-        if sign != 0.0:
-            d = shape.edges[e]
-            room = min(room, -sign * size * (nx * d[0] + ny * d[1] + nz * d[2]))
+            other = shape.edge_ends[e, 0]
+        if other >= 0:
+            b = shape.points[other]
+            room = min(room, nx * (a[0] - b[0]) + ny * (a[1] - b[1]) + nz * (a[2] - b[2]))
     return room
 
 
@@ -181,7 +182,7 @@ def room_of(world, c):
             sharp_point = not rounded and o.feature[1 - side] == POINT
             room = min(room, room_on_edge(shape, number, x, y, z, nx, ny, nz, rounded, size, sharp_point))
         elif feature == POINT and rounded:
-            room = min(room, room_at_point(shape, number, nx, ny, nz, size))
+            room = min(room, room_at_point(shape, number, nx, ny, nz))
     if is_lone_place(world, o):
         return np.inf, min(distance, room + slack)
     return room + slack, distance

@@ -414,3 +414,21 @@ def test_capsules_whose_place_of_contact_runs_back_from_an_end_are_looked_at_ane
     assert run.status.value == "reached_end"
     assert 2 < len(run.events) < 50
     assert run.largest_overlap(500) < 1e-9
+
+
+def test_a_capsule_that_lies_on_a_large_box_all_but_level_rolls_on():
+    """Its ends touched, and the angle by which one was higher was more than the box's size allowed: it went on by
+    micro-steps, 20,000 in 50 ms."""
+    steel = Material(friction=0.6)
+    scene = Scene()
+    scene.add(Body(Box((0.6, 0.6, 0.1)), fixed=True, position=(0, 0, 0.05), material=steel))
+    tilt = 3e-9  # of 0.09 m: within the 4e-10 m by which what touches may be apart
+    turn = np.array(turned((0, 1, 0), 0.5 * np.pi + tilt))
+    scene.add(Body(
+        carom.Capsule(0.03, 0.09), mass=0.5, position=(0, -0.1, 0.13 + 1.4e-10), orientation=turn,
+        velocity=(0, 0.1, 0), angular_velocity=(-0.1 / 0.03, 0, 0), material=steel,
+    ))  # fmt: skip
+    run = carom.Simulator(scene, carom.MaximumDissipation()).run(0.5)
+    assert run.status.value == "reached_end"
+    np.testing.assert_allclose(run.sample(0.5).position[1], (0, -0.05, 0.13), atol=1e-8)
+    assert len(run.motions[1]) < 100
