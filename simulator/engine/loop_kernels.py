@@ -415,8 +415,11 @@ def go_on_together(world, island):
     if ends == MICRO or ends == NOTHING:
         if ends == MICRO:
             e.since = w.time
+        implicit = e.implicit
         if tell_stiff(world, island) and find_anew(world, island):
             return change_modes(world, island, LEAVES, True)
+        if implicit > 0 and islands(world)[island].implicit == 0:  # only implicit steps know what is near
+            return change_modes(world, island, CALM, False)
         why = call(w.go_on, world, island, 0)
         e = islands(world)[island]
         if why == 0:

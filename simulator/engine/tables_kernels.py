@@ -443,7 +443,10 @@ HEADER = np.dtype(
         ("crawls", WHOLE),  # whether a search goes on from there
         ("crawled", WHOLE),  # how many searches have gone on since the last event,
         ("crawled_after", WHOLE),  # and how many events there were by then
-        ("looked_after", WHOLE),  # how many, with one, when a pair was looked at anew whose search did not end
+        (
+            "looked_after",
+            WHOLE,
+        ),  # how many, with one, when a pair was looked at anew whose search did not end
         ("never_rests", WHOLE),  # whether forces may change at any time
         ("moving", WHOLE),  # movable bodies that do not rest
         ("stepped", WHOLE),  # bodies that time steps move

@@ -368,8 +368,8 @@ class Trajectory:
     def ledger(self, t: Any, side: str = "right") -> EnergyLedger:
         """Where the energy is at time(s) `t` [s], and what work has been done since the start.
 
-        What time steps do is in `closing`: their impacts, and gravity, which acts in jumps. It is known up to the time
-        that the run has come to, and to as much as recorded places of bodies may be off (1e-5 of their size).
+        What time steps do is in `closing`: their impacts, and gravity, which acts in jumps; known up to the time of
+        the run, and to as much as recorded places of bodies may be off (1e-5 of their size).
         """
         state = self.sample(t, side=side)
         model = self.model

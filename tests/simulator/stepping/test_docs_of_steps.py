@@ -11,12 +11,17 @@ TEXT = (Path(__file__).parents[3] / "docs" / "steps.md").read_text(encoding="utf
 def test_the_examples_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", TEXT, flags=re.DOTALL)
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     names: dict = {}
     for block in blocks:
         exec(compile(block, "steps.md", "exec"), names)
     assert names["heap"].overlap_at(3.0) == 0.0
-    assert len(names["simulator"].step_log) > 500
+    assert " steps of 0.002 s" in names["heap"].message
+    impacts = [event for event in names["both"]["ball"].events if event.outcome is not None]
+    assert impacts
+    ledger = names["both"].ledger(np.linspace(0.0, names["both"].end_time, 200))
+    assert np.abs(ledger.residual).max() < 1e-5 * ledger.energy[0]
+    assert 0 < len(names["simulator"].step_log) < 1000
     assert names["steps"].states.position[:, 2].min() > 0.01 - 1e-5
     rows = names["flow"].log.rows
     assert rows["entered"][599] == 24
