@@ -381,7 +381,8 @@ def crowd(seed):
     for k in range(int(random.integers(2, 14))):
         kind, a = random.integers(5), random.uniform(0.03, 0.08)
         shape = [
-            Sphere(a), Box(random.uniform(0.05, 0.14, 3)), carom.Capsule(a / 2, a * 1.5), Cylinder(a / 1.5, a * 1.5),
+            Sphere(a), Box(random.uniform(0.05, 0.14, 3)), carom.Capsule(a / 2, a * 1.5),
+            Cylinder(a / 1.5, a * 1.5),
             carom.ConvexMesh(random.uniform(-0.08, 0.08, (12, 3))),
         ][kind]  # fmt: skip
         quaternion = random.normal(size=4)
