@@ -8,22 +8,18 @@ apart from large islands for a while go from event to event again. An island tha
 met.
 """
 
-import json
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from ..bodies import Scene
-from ..impact_laws import ImpactLaw, ImpactStatus
+from ..impact_laws import ImpactLaw
 from ..interrupts import interrupts_wait
 from .apart import all_stay_apart
 from .endings import can_go_on, end
 from .engine import loop_kernels as loop
 from .engine import stepped_kernels
-from .engine.log_kernels import IMPACT, IN_IMPACT
 from .event import Event
 from .integrator import Integrator
 from .record.trajectory import RunStatus
@@ -32,6 +28,8 @@ from .state import Array
 from .stepped_run import CALM, MOST_STEPS, convergence
 from .stepping.convex_steps import ConvexSteps, Strike
 from .stepping.errors import StepTooLongError
+from .stepping.impact_event import note_impact
+from .stepping.near_pairs import islands, sizes_of
 from .stepping.scene_checks import refuse_not_convex, refuse_scene
 from .stepping.step_log import BODY_STEP, StepLog
 from .stepping.step_record import StepRecord
@@ -76,7 +74,7 @@ class MixedRun(RunInProgress):
         """An independent run at the same instant, with the past of this one; a recording stays here."""
         copied = super().copy()
         copied.log, copied._record, copied._steps = self.log.copy(), self._record.copy(), self._steps.copy()
-        copied._alone = self._alone.copy()
+        copied._alone, copied._free = self._alone.copy(), self._free.copy()
         return copied
 
     @interrupts_wait()
@@ -150,27 +148,14 @@ class MixedRun(RunInProgress):
         steps.states = self.world.motions["state"][steps.moving]
         count = len(steps.moving)
         self._alone, self._free = np.zeros(count, np.int64), np.zeros(count, bool)
-        large = np.flatnonzero(self._large(self._islands(steps.touching())))
+        large = np.flatnonzero(sizes_of(islands(steps.touching(), count)) > self.above)
         steps.leave(np.arange(count))
-        self._departed, self._departed_at = steps.states, self.time
+        self._departed, self._departed_at = steps.states.copy(), self.time
         stepped_kernels.hand_over_bodies(self.world.address, steps.moving[large])
         self._take()
         steps.owed[steps.active] = self._next - self.time
         if len(large):
             self._fly_on(0.0, steps.active)
-
-    def _islands(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
-        """For each body that moves the number of its island, by contacts with these keys."""
-        count = len(self._alone)
-        pairs = keys[(keys[:, 1] >= 0) & (keys[:, 1] < count), :2]
-        graph = coo_array((np.ones(len(pairs)), pairs.T), shape=(count, count))
-        labels: NDArray[np.int64] = connected_components(graph, directed=False)[1].astype(np.int64)
-        return labels
-
-    def _large(self, labels: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which bodies are in islands that make steps."""
-        large: NDArray[np.bool_] = np.bincount(labels)[labels] > self.above
-        return large
 
     def _take(self) -> NDArray[np.int64]:
         """Let steps have the bodies that the world has handed over to them: which."""
@@ -202,8 +187,8 @@ class MixedRun(RunInProgress):
     def _count_alone(self, made: Strike) -> None:
         """Count how long bodies have been in small islands, apart from all else."""
         steps = self._steps
-        labels = self._islands(made.keys)
-        small = steps.active & ~self._large(labels)
+        labels = islands(made.keys, len(steps.moving))
+        small = steps.active & (sizes_of(labels) <= self.above)
         steps.parting[:] = small
         clear = steps.true_gaps(made) >= APART * steps.size[: len(labels)]
         self._alone = np.where(small & clear, self._alone + 1, 0)
@@ -304,41 +289,9 @@ class MixedRun(RunInProgress):
                 moved = np.flatnonzero(touched & known)
                 stepped_kernels.note_stepped(self.world.address, steps.moving[moved], before[moved])
             self.trajectory.log.take(self.world)
-            self._note_impact(made, struck)
+            note_impact(self.trajectory, self.world, steps, made, struck)
         gained = 0.0 if touched[new].any() else made.gained
         written = touched | ~known | self._record.changed(self.time, steps.states)
         self._fly_on(gained, steps.active if asleep else written)
         self._count_alone(made)
         self.trajectory.log.take(self.world)
-
-    def _note_impact(self, made: Strike, struck: NDArray[np.int64]) -> None:
-        """Record an impact as an event, with the contacts that press."""
-        log, network, header = self.trajectory.log, made.network, self.world.header
-        assert network is not None
-        rows = np.zeros(len(struck), dtype=log.event_contacts.dtype)
-        keys, places, steps = made.keys[struck], made.places[struck], self._steps
-        rows["first"], rows["second"] = steps.bodies_of(keys).T
-        rows["feature"], rows["index"] = keys[:, 2:4], keys[:, 4:6]
-        on_plane = keys[:, 1] < 0
-        rows["index"][on_plane, 1] = 0
-        rows["point"], rows["gap"] = places[:, :3], places[:, 6] + steps.skins(keys)
-        rows["normal"], rows["tangent"] = (network.jacobian[struck, 0, k, :3] for k in (0, 1))
-        rows["velocity"] = network.contact_velocity()[struck]
-        rows["after"] = network.contact_velocity(made.velocity)[struck]
-        rows["impulse"], rows["friction"] = made.impulse[struck], network.friction[struck]
-        event = np.zeros(1, dtype=log.events.dtype)
-        event["time"], event["kind"], event["note"] = self.time, IMPACT, IN_IMPACT
-        event["pieces"], event["contacts"], event["energy_change"] = header["begun"], len(rows), made.gained
-        words = {
-            "status": ImpactStatus.RESOLVED.value,
-            "message": "",
-            "labels": ["impact within a time step"],
-            "info": {"residual": float(made.row["residual"]), "sweeps": int(made.row["sweeps"])},
-        }
-        text = np.frombuffer(json.dumps(words).encode(), dtype="u1")
-        event["stages"], event["width"], event["text"] = 1, 3 * len(rows), len(text)
-        log.add("events", event)
-        log.add("event_contacts", rows)
-        log.add("stage_log", rows["impulse"].ravel())
-        log.add("texts", text)
-        header["happened"] += 1

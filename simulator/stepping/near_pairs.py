@@ -1,4 +1,4 @@
-"""Pairs that are nearer each other than the skins by which time steps grow bodies.
+"""Which bodies hold together, and pairs that are nearer each other than the skins by which time steps grow bodies.
 
 Bodies that events let touch are grown into each other when steps take them over. To part them would give them speed
 that nothing gave them; so their gap counts from where they are, and is never let shrink again once they part.
@@ -6,10 +6,26 @@ that nothing gave them; so their gap counts from where they are, and is never le
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from .convex_touches_kernels import HALF_SPACE
 
 Array = NDArray[np.float64]
+
+
+def islands(keys: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """For each of `count` bodies that move the number of its island, which contacts with these keys hold together."""
+    pairs = keys[(keys[:, 1] >= 0) & (keys[:, 1] < count), :2]
+    graph = coo_array((np.ones(len(pairs)), pairs.T), shape=(count, count))
+    labels: NDArray[np.int64] = connected_components(graph, directed=False)[1].astype(np.int64)
+    return labels
+
+
+def sizes_of(labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """For each body of how many its island is."""
+    sizes: NDArray[np.int64] = np.bincount(labels)[labels]
+    return sizes
 
 
 class NearPairs:
