@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 
 def islands(keys: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """For each of `count` bodies that move the number of its island, which contacts with these keys hold together."""
+    """For each of `count` bodies that move the number of its island: contacts with these keys hold it together."""
     pairs = keys[(keys[:, 1] >= 0) & (keys[:, 1] < count), :2]
     graph = coo_array((np.ones(len(pairs)), pairs.T), shape=(count, count))
     labels: NDArray[np.int64] = connected_components(graph, directed=False)[1].astype(np.int64)
