@@ -47,6 +47,13 @@ def whole(field: str, value: Any, maximum: int) -> int:
     return int(value)
 
 
+def each(field: str, value: Any, count: int, row: tuple[int, ...]) -> np.ndarray:
+    """Rows (count, *row), read-only, given so or once for all."""
+    if np.ndim(value) == len(row):
+        return np.broadcast_to(array(field, value, row), (count, *row))
+    return array(field, value, (count, *row))
+
+
 def array(field: str, value: Any, shape: tuple[int | None, ...]) -> np.ndarray:
     """A read-only float64 copy of ``value`` with the given shape (None: any length) and finite entries."""
     expected = "(" + ", ".join("n" if length is None else str(length) for length in shape) + ")"

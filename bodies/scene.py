@@ -179,6 +179,53 @@ class Scene:
         self._added.append(body)
         return added
 
+    def add_copies(
+        self,
+        body: Body,
+        *,
+        position: Any,
+        orientation: Any = None,
+        velocity: Any = None,
+        angular_velocity: Any = None,
+    ) -> tuple[Body, ...]:
+        """Add a body many times, from arrays, and return these bodies in their order.
+
+        They have its shape, mass, surface and all else, which is looked at once.
+
+        position : (n, 3) [m] of their centres of mass, in the world
+        orientation : (n, 4) unit quaternions (w, x, y, z) of each, or (4,) of all; None leaves that of the body
+        velocity, angular_velocity : (n, 3) or (3,) [m/s], [rad/s]; None likewise
+
+        One with a name has copies called like ``stone-0``. TypeError or ValueError names the field, and nothing is
+        added.
+
+        >>> import carom
+        >>> scene = carom.Scene()
+        >>> brick = carom.Body(carom.Box((0.2, 0.1, 0.1)), density=1800.0, name="brick")
+        >>> wall = scene.add_copies(brick, position=[(0.21 * k, 0, 0.05) for k in range(3)])
+        >>> [body.name for body in wall], wall[2].position.tolist()
+        (['brick-0', 'brick-1', 'brick-2'], [0.42, 0.0, 0.05])
+        """
+        if not isinstance(body, Body):
+            raise TypeError(f"body: expected a Body, got {type(body).__name__}")
+        fields = {"position": checks.array("position", position, (None, 3))}
+        number = len(fields["position"])
+        for name, given, row in (
+            ("orientation", orientation, (4,)),
+            ("velocity", velocity, (3,)),
+            ("angular_velocity", angular_velocity, (3,)),
+        ):
+            if given is not None:
+                fields[name] = checks.each(name, given, number, row)
+        names = [None if body.name is None else f"{body.name}-{k}" for k in range(number)]
+        taken = next((name for name in names if name in self._index_of_name), None)
+        if taken is not None:
+            raise ValueError(f"name: expected one that is not in the scene yet, got {taken!r} again")
+        made = [body.varied({name: rows[k] for name, rows in fields.items()}) for k in range(number)]
+        for copied, given in zip(made, names, strict=True):
+            object.__setattr__(copied, "name", given)
+        return tuple(self.add(copied) for copied in made)
+
     def add_spheres(
         self,
         radius: Any,

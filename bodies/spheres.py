@@ -3,8 +3,6 @@
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
-import numpy as np
-
 from . import checks
 from .material import Material, refuse_no_material
 
@@ -44,20 +42,12 @@ class Spheres:
         assign = object.__setattr__
         assign(self, "position", checks.array("position", self.position, (None, 3)))
         for name in ("radius", "density"):
-            assign(self, name, self._each(name, ()))
+            assign(self, name, checks.each(name, getattr(self, name), len(self), ()))
             if not (getattr(self, name) > 0.0).all():
                 worst = float(getattr(self, name).min())
                 raise ValueError(f"{name}: expected numbers greater than 0, got {worst:g}")
         for name in ("velocity", "angular_velocity"):
-            assign(self, name, self._each(name, (3,)))
-
-    def _each(self, name: str, row: tuple[int, ...]) -> np.ndarray:
-        """A field with a row for each sphere, given so or once for all."""
-        count, given = len(self.position), getattr(self, name)
-        if np.ndim(given) == len(row):
-            given = checks.array(name, given, row)
-            return np.broadcast_to(given, (count, *row))
-        return checks.array(name, given, (count, *row))
+            assign(self, name, checks.each(name, getattr(self, name), len(self), (3,)))
 
     def __len__(self) -> int:
         return len(self.position)

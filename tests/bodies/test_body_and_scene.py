@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 
+import carom
 from carom.bodies import (
     Body,
     Box,
@@ -292,3 +293,66 @@ def test_description_keeps_the_middle_of_an_ellipsoid():
     scene.add(Body(Ellipsoid((0.1, 0.2, 1 / 3), center=(0, 1 / 7, 0.1)), mass=1.0, inertia=np.eye(3)))
     again = Scene.from_description(*scene.describe())
     assert again.bodies[0].shape == scene.bodies[0].shape
+
+
+# -- many copies of a body -------------------------------------------------------------------------------------
+
+
+def test_copies_are_the_bodies_that_one_would_have_added():
+    random = np.random.default_rng(0)
+    stone = carom.Body(
+        carom.ConvexMesh(random.normal(size=(20, 3))), density=2000.0, color="red", name="stone",
+        velocity=(0, 0, -1), material=carom.Material(friction=0.7), collision_group=2,
+    )  # fmt: skip
+    places, turns = random.normal(size=(50, 3)), random.normal(size=(50, 4))
+    turns /= np.linalg.norm(turns, axis=1)[:, None]
+    scene = carom.Scene()
+    made = scene.add_copies(stone, position=places, orientation=turns, angular_velocity=(0, 1, 0))
+    assert made == scene.bodies
+    assert [body.name for body in made] == [f"stone-{k}" for k in range(50)]
+    for k, body in enumerate(made):
+        alone = carom.Body(
+            stone.shape, density=2000.0, color="red", velocity=(0, 0, -1), material=stone.material,
+            collision_group=2, position=places[k], orientation=turns[k], angular_velocity=(0, 1, 0),
+        )  # fmt: skip
+        for name in ("position", "orientation", "velocity", "angular_velocity", "inertia"):
+            assert np.array_equal(getattr(body, name), getattr(alone, name))
+            assert not getattr(body, name).flags.writeable
+        for name in ("mass", "color", "material", "collision_group", "fixed", "density"):
+            assert getattr(body, name) == getattr(alone, name)
+        assert body.shape is stone.shape
+
+
+def test_copies_of_a_body_without_a_name_are_named_as_ever():
+    scene = carom.Scene()
+    scene.add(carom.Body(carom.Sphere(0.1), mass=1.0))
+    made = scene.add_copies(carom.Body(carom.Sphere(0.1), mass=1.0), position=[(1, 0, 0), (2, 0, 0)])
+    assert [body.name for body in made] == ["sphere-1", "sphere-2"]
+    assert scene.add_copies(made[0], position=np.zeros((0, 3))) == ()
+
+
+def test_copies_that_cannot_be_are_refused_whole():
+    scene, stone = carom.Scene(), carom.Body(carom.Sphere(0.1), mass=1.0, name="stone")
+    scene.add_copies(stone, position=[(0, 0, 0)])
+    two = [(0, 0, 1), (0, 0, 2)]
+    for given, error, words in (
+        (
+            {"position": two},
+            ValueError,
+            "name: expected one that is not in the scene yet, got 'stone-0' again",
+        ),
+        ({"position": (0, 0, 1)}, ValueError, r"position: expected shape \(n, 3\)"),
+        ({"position": [(0, 0, np.nan)]}, ValueError, "position: expected finite"),
+        ({"position": two, "velocity": [(0, 0, 1)]}, ValueError, r"velocity: expected shape \(2, 3\)"),
+        ({"position": two, "orientation": (2, 0, 0, 0)}, ValueError, "orientation: expected"),
+        ({"position": "here"}, TypeError, "position: expected numbers"),
+    ):
+        other = stone if "stone-0" in words else carom.Body(carom.Sphere(0.1), mass=1.0, name="other")
+        with pytest.raises(error, match=words):
+            scene.add_copies(other, **given)
+        assert len(scene) == 1
+    with pytest.raises(TypeError, match="body: expected a Body, got Sphere"):
+        scene.add_copies(carom.Sphere(0.1), position=two)
+    with pytest.raises(ValueError, match="velocity: expected zero for a fixed body"):
+        scene.add_copies(carom.Body(carom.Sphere(0.1), fixed=True), position=two, velocity=(1, 0, 0))
+    assert len(scene) == 1
