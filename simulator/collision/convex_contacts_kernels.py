@@ -198,13 +198,13 @@ def rim_direction(k, mx, my, within):
 
 
 @kernel(allocates=True)
-def half_space_contacts(shape, state, normal, offset, tolerance, within):
+def half_space_contacts(shape, state, normal, offset, tolerance, within, leans):
     """All points of a shape within `tolerance` [m] of a half-space or in it: point (3), gap, number of the core's
     point (of an end that stands: times RIM_POINTS, and which), 1 where its rim touches and not one point, in rows.
 
     A cylinder that stands touches at RIM_POINTS points of its end, one that leans at one of its rim, one that
     lies at one of each rim. Where its rim is lower on one side than on the other by more than `within` [m], one of
-    these points is where it is lowest.
+    these points is where it is lowest; else, if it `leans`, where it will be.
     """
     frame = vector18()
     frame_of_state(state, frame)
@@ -214,15 +214,19 @@ def half_space_contacts(shape, state, normal, offset, tolerance, within):
     height = nx * frame[9] + ny * frame[10] + nz * frame[11] - offset - shape.radius
     across = np.sqrt(mx * mx + my * my)
     rows = np.empty(((RIM_POINTS if disk > 0.0 else 1) * points.shape[0], 6))
-    count = 0
+    count, least = 0, 0.0 if disk == 0.0 else 0.5 * within / disk
     standing = disk > 0.0 and 2.0 * disk * across <= tolerance
+    lx, ly = mx, my
+    if leans and standing and across <= least:
+        lx, ly, _ = cross(mx, my, mz, state[10], state[11], state[12])
+        least = 0.0
     for j in range(points.shape[0]):
         above = height + points[j, 0] * mx + points[j, 1] * my + points[j, 2] * mz
         for k in range(RIM_POINTS if standing else 1):
             x, y = points[j, 0], points[j, 1]
             gap = above
             if standing:
-                cx, cy = rim_direction(k, mx, my, 0.5 * within / disk)
+                cx, cy = rim_direction(k, lx, ly, least)
                 cx, cy = disk * cx, disk * cy
                 x, y = x + cx, y + cy
                 gap += mx * cx + my * cy

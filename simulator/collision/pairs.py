@@ -263,7 +263,7 @@ def contact_patch(
 
 def _on_half_space(shape: CollisionShape, state: Array, plane: tuple[Array, float], within: float) -> Any:
     """Point, normal, gap, features, their numbers, directions and radii of a shape's contacts with a half-space."""
-    rows = convex_contacts_kernels.half_space_contacts(shape, state, *plane, within, within)
+    rows = convex_contacts_kernels.half_space_contacts(shape, state, *plane, within, within, False)
     point, gap = np.ascontiguousarray(rows[:, :3]), rows[:, 3].copy()
     count, rim = len(rows), rows[:, 5] > 0.0
     feature = np.full((count, 2), Feature.FACE, dtype=np.int64)

@@ -18,6 +18,7 @@ from ..kernels import (
     first_root,
     matrix3x3,
     rotation_matrix_into,
+    turned_back,
     vector3,
     vector6,
     vector13,
@@ -178,6 +179,31 @@ def core_point(shape, c):
     return c.index[0] // RIM_POINTS if standing else c.index[0]
 
 
+@kernel()
+def rim_comes(shape, state, normal, slow):
+    """Whether a cylinder, one of whose ends is about to lean on a plane, comes nearer with the rim of that faster
+    than `slow` [m/s], but with none of the points at which it stands."""
+    if shape.disk == 0.0:
+        return False
+    R = matrix3x3()
+    rotation_matrix_into(state[3:7], R)
+    nx, ny, nz = turned_back(R, normal[0], normal[1], normal[2])
+    ox, oy, oz = state[10], state[11], state[12]
+    lx, ly, _ = cross(nx, ny, nz, ox, oy, oz)  # at which its normal, seen from the body, turns
+    middle = normal[0] * state[7] + normal[1] * state[8] + normal[2] * state[9]
+    x, y, z = shape.points[0 if nz > 0.0 else 1]
+    vx, vy, vz = cross(ox, oy, oz, x, y, z)
+    middle += nx * vx + ny * vy + nz * vz
+    lowest = shape.disk * np.sqrt(lx * lx + ly * ly)
+    if middle - lowest >= -slow:
+        return False
+    for k in range(RIM_POINTS):
+        angle = 2.0 * np.pi * k / RIM_POINTS
+        if middle + shape.disk * (lx * np.cos(angle) + ly * np.sin(angle)) < -slow:
+            return False
+    return True
+
+
 @part(allocates=True)
 def touch_on_plane(world, i, j):
     """Where a body touches a half-space."""
@@ -186,8 +212,9 @@ def touch_on_plane(world, i, j):
     state_at(world, a, header(world).time, state)
     shape = shape_of(world, a)
     rows = half_space_contacts(
-        shape, state, b.normal, b.offset, reach_of(world, a, plane), CONTACT_GAP * size_of(world, a, plane)
-    )
+        shape, state, b.normal, b.offset, reach_of(world, a, plane), CONTACT_GAP * size_of(world, a, plane),
+        rim_comes(shape, state, b.normal, slow_speed(world)),
+    )  # fmt: skip
     if rows.shape[0] == 0:
         return 0
     pair = pair_row(world, a, plane)

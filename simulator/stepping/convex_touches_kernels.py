@@ -87,7 +87,7 @@ def contacts_within_reach(
     for plane in range(offsets.size):
         for a in range(reach.size):
             rows = half_space_contacts(
-                shapes[a], states[a], normals[plane], offsets[plane], reach[a], reach[a]
+                shapes[a], states[a], normals[plane], offsets[plane], reach[a], reach[a], False
             )
             for c in range(rows.shape[0]):
                 note_contact(

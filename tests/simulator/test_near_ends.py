@@ -45,7 +45,7 @@ def leaning(lean, towards, place):
 def test_points_of_an_end_stand_for_its_rim_on_a_half_space(turn, height):
     state = leaning(*turn, (0.1, -0.2, HALF + height))
     normal = np.array([0.0, 0.0, 1.0])
-    rows = half_space_contacts(CYLINDER, state, normal, 0.0, NEAR, WITHIN)
+    rows = half_space_contacts(CYLINDER, state, normal, 0.0, NEAR, WITHIN, False)
     true = half_space_gap(CYLINDER, state, normal, 0.0)
     assert abs(rows[:, 3].min() - true) <= 1e-16
     numbers = rows[:, 4].astype(int)

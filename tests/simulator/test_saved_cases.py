@@ -470,3 +470,28 @@ def test_a_capsule_that_lies_on_a_large_box_all_but_level_rolls_on():
     assert run.status.value == "reached_end"
     np.testing.assert_allclose(run.sample(0.5).position[1], (0, -0.05, 0.13), atol=1e-8)
     assert len(run.motions[1]) < 100
+
+
+@pytest.mark.parametrize("phase", [0.01, 0.2, 0.4, 0.6, 0.79])
+@pytest.mark.parametrize("law", [carom.StrongeCoulomb(), carom.MaximumDissipation()])
+def test_the_end_of_a_cylinder_leaves_a_wall_and_comes_back_between_the_points_at_which_it_stood(law, phase):
+    """Its rim came nearer there, none of the points did: it met the wall without end, as `no_progress`."""
+    radius, turning = 0.023, 0.188
+    scene = Scene(gravity=(0, 0, 0))
+    scene.add(Body(HalfSpace((0, 1, 0)), fixed=True))
+    scene.add(Body(
+        Cylinder(radius, 0.08), mass=0.1, position=(0, 0.04, 0), orientation=turned((1, 0, 0), -0.5 * np.pi),
+        velocity=(0, 0.998 * radius * turning, 0),
+        angular_velocity=(turning * np.cos(phase), 0, turning * np.sin(phase)),
+    ))  # fmt: skip
+    run = carom.Simulator(scene, law).run(0.05)
+    assert run.status.value == "reached_end"
+    impacts = [event for event in run.events if event.outcome is not None]
+    assert len(impacts) <= 2
+    assert run.largest_overlap(500) < 1e-14
+    energy = run.energy(np.linspace(0.0, 0.05, 100))
+    assert np.diff(energy).max() < 1e-15 * energy[0]
+    if 0.1 < phase < 0.7:  # far from the points: the lowest place of the rim is stopped
+        event = impacts[0]
+        assert event.problem.u[0::3].min() == pytest.approx(-0.002 * radius * turning, rel=1e-6)
+        assert abs(event.outcome.velocity[0::3].min()) < 1e-15
