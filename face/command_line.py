@@ -714,12 +714,11 @@ def _law_of_steps(law: "ImpactLaw") -> "ImpactLaw":
 
 def _steps_above(above: int, length: float | None) -> "Steps":
     """Time steps of a length [s] for islands of more bodies than so many; bad input without one."""
-    from .impact_laws import MaximumDissipation
     from .simulator import Steps
 
     if length is None:
         raise BadInput("--steps-above: expected --steps too, the length of a step")
-    return Steps(length, above, MaximumDissipation(tolerance=_STEP_TOLERANCE, max_sweeps=_STEP_SWEEPS))
+    return Steps(length, above)
 
 
 def _writable(text: str, default_ending: str = "") -> Path:

@@ -23,6 +23,11 @@ def end(trajectory: Trajectory, status: RunStatus, message: str) -> None:
     trajectory.message = f"{message}. {status.advice}"
 
 
+def end_lost(trajectory: Trajectory, body: str | None, time: float) -> None:
+    """Let the run have ended because a body, by name, is nowhere at a time [s]."""
+    end(trajectory, RunStatus.NOT_FINITE, f"body {body!r} has no finite state at t = {time!r} s")
+
+
 def judge(trajectory: Trajectory, world: World, why: int, event_limit: int) -> None:
     """End the run where the loop, which stopped for this reason, cannot go on; raise what a function of the user
     raised."""
@@ -82,7 +87,7 @@ def close(trajectory: Trajectory, world: World, until: float, whole: bool) -> No
     lost = np.flatnonzero(~np.isfinite(world.states_at(time)).all(axis=1))
     if len(lost) and can_go_on(trajectory):
         name = trajectory.scene.bodies[int(lost[0])].name
-        end(trajectory, RunStatus.NOT_FINITE, f"body {name!r} has no finite state at t = {time!r} s")
+        end_lost(trajectory, name, time)
         trajectory.end_time = _last_finite(trajectory)
     if can_go_on(trajectory):
         ended = RunStatus.AT_REST if resting else RunStatus.REACHED_END

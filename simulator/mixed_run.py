@@ -17,17 +17,14 @@ from ..bodies import Scene
 from ..impact_laws import ImpactLaw
 from ..interrupts import interrupts_wait
 from .apart import all_stay_apart
-from .endings import can_go_on, end
+from .endings import can_go_on, end_lost
 from .engine import loop_kernels as loop
 from .engine import stepped_kernels
 from .event import Event
 from .integrator import Integrator
-from .record.trajectory import RunStatus
 from .run_in_progress import LOOK_AHEAD, RunInProgress
 from .state import Array
-from .stepped_run import CALM, MOST_STEPS, convergence
 from .stepping.convex_steps import ConvexSteps, Strike
-from .stepping.errors import StepTooLongError
 from .stepping.impact_event import note_impact
 from .stepping.near_pairs import islands, sizes_of
 from .stepping.scene_checks import refuse_not_convex, refuse_scene
@@ -67,7 +64,6 @@ class MixedRun(RunInProgress):
             "event by event."
         )
         self.log, self._record = StepLog(kind=BODY_STEP), StepRecord(self.model, self.step)
-        self._enough = max(1, round(min(CALM / self.step, MOST_STEPS)))
         self._begin_steps()
 
     def copy(self) -> Any:
@@ -136,7 +132,7 @@ class MixedRun(RunInProgress):
         self._record.arrive(run, self.time)
         super()._finish(until, whole)
         if can_go_on(run) and len(self.log.rows):
-            run.message = f"{run.message} {convergence(self.log, self._law, self.step)}"
+            run.message = f"{run.message} {self.log.convergence(self._law.tolerance, self.step)}"
 
     # -- which bodies make steps -------------------------------------------------------------------------------
 
@@ -205,12 +201,12 @@ class MixedRun(RunInProgress):
         self._take_large()
         self._let_go()
         if steps.active.any() and not self._asleep:
-            made = self._struck(steps.step, True)
+            made = steps.strike(time)
             self._made += 1
             made.row["time"] = self._next
             self.log.add(made.row)
             self._calm = self._calm + 1 if made.row["speed"] <= self._record.slow else 0
-            if self._calm >= self._enough:
+            if self._calm >= self._record.enough:
                 self._fall_asleep(made)
             else:
                 self._fly_on(made.gained, self._record.changed(time, steps.states))
@@ -226,43 +222,35 @@ class MixedRun(RunInProgress):
             steps.states = steps.flown(self._departed, self.time - self._departed_at)
             lost = steps.lost()
             if lost is not None:
-                said = f"body {lost!r} has no finite state at t = {self.time!r} s"
-                end(self.trajectory, RunStatus.NOT_FINITE, said)
+                end_lost(self.trajectory, lost, self.time)
                 return False
         return True
-
-    def _struck(self, span: float, pulls: bool) -> Strike:
-        try:
-            with np.errstate(over="ignore", invalid="ignore"):
-                return self._steps.strike(span, pulls)
-        except StepTooLongError as error:
-            raise StepTooLongError(f"{error} (at t = {self.time:g} s)") from None
 
     def _fly_on(self, gained: float, written: NDArray[np.bool_]) -> None:
         """Let the bodies that make steps fly on from now, where they gained kinetic energy [J]; begin pieces of
         motion of those that are to be `written` (moving,)."""
+        which = self._depart(gained, written)
+        self.world.header["step_end"] = self._next
+        bodies, states = self._steps.moving[which], self._departed[which]
+        stepped_kernels.move_stepped(self.world.address, bodies, states, written[which])
+
+    def _fall_asleep(self, made: Strike) -> None:
+        """Let the bodies that make steps rest till another meets them."""
+        steps = self._steps
+        steps.states[steps.active, 7:13] = 0.0
+        which = self._depart(made.gained - float(made.row["energy_after"]), steps.active)
+        stepped_kernels.rest_stepped(self.world.address, steps.moving[which], self._departed[which])
+        self._asleep = True
+
+    def _depart(self, gained: float, written: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Note that the bodies that make steps go on from now, as `_fly_on` has it: which."""
         steps, time = self._steps, self.time
         self._departed, self._departed_at = steps.states.copy(), time
         which = np.flatnonzero(steps.active)
         noted = which[written[which]]
         self._record.note(noted, time, steps.states[noted])
         self._record.depart(self.trajectory, time, steps.states, gained, steps.active)
-        self.world.header["step_end"] = self._next
-        stepped_kernels.move_stepped(
-            self.world.address, steps.moving[which], steps.states[which], written[which]
-        )
-
-    def _fall_asleep(self, made: Strike) -> None:
-        """Let the bodies that make steps rest till another meets them."""
-        steps, time = self._steps, self.time
-        which = np.flatnonzero(steps.active)
-        kept = made.gained - float(made.row["energy_after"])
-        steps.states[which, 7:13] = 0.0
-        self._departed, self._departed_at = steps.states.copy(), time
-        self._record.note(which, time, steps.states[which])
-        self._record.depart(self.trajectory, time, steps.states, kept, steps.active)
-        stepped_kernels.rest_stepped(self.world.address, steps.moving[which], steps.states[which])
-        self._asleep = True
+        return which
 
     def _meet(self) -> None:
         """Bodies of the events meet some that make steps, or that rest between these: the impact, now."""
@@ -274,10 +262,9 @@ class MixedRun(RunInProgress):
         known = steps.active.copy()
         new = self._take()
         rest = self._next - self.time
-        steps.owed[known if asleep else new] = rest
-        steps.owed[new] = rest
+        steps.owed[steps.active if asleep else new] = rest
         before = steps.states.copy()
-        made = self._struck(max(rest, LEAST_SPAN * self.step), False)
+        made = steps.strike(self.time, max(rest, LEAST_SPAN * self.step), pulls=False)
         made.row["time"] = self._next
         self.log.add(made.row)
         struck = np.flatnonzero(made.impulse[:, 0] > 0.0)

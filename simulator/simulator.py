@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 _LARGEST_WHOLE = 2**63 - 1  # that a recording and the engine keep
 _EVENTS = 1_000_000
-_ALL_EVENTS = ("branches",)  # what is refused where even some islands go by time steps
 
 
 class Simulator:
@@ -100,9 +99,10 @@ class Simulator:
         shown._run = run
         return shown
 
-    def _by_events(self, what: str) -> RunInProgress:
-        """The run; TypeError, which names what was asked for, where it is one by time steps."""
-        if isinstance(self._run, SteppedRun) or (what in _ALL_EVENTS and isinstance(self._run, MixedRun)):
+    def _by_events(self, what: str, *, wholly: bool = False) -> RunInProgress:
+        """The run; TypeError, which names what was asked for, where it is one by time steps, or is not `wholly` one
+        by events."""
+        if isinstance(self._run, SteppedRun) or (wholly and isinstance(self._run, MixedRun)):
             raise TypeError(
                 f"{what}: expected a run from event to event, got one by time steps; leave out steps"
             )
@@ -308,7 +308,7 @@ class Simulator:
         from .branches import grow
 
         return grow(
-            self._by_events("branches"),
+            self._by_events("branches", wholly=True),
             n,
             seed,
             until,

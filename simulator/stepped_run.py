@@ -16,7 +16,7 @@ from ..impact_laws import ImpactLaw, MaximumDissipation
 from ..interrupts import interrupts_wait
 from ..progress import ProgressBar
 from .collision.pairs import refuse_unknown_distances
-from .endings import can_go_on, end
+from .endings import can_go_on, end_lost
 from .engine.log_kernels import USER
 from .notes import STATE_SET
 from .record.law_description import law_description
@@ -27,16 +27,12 @@ from .stepping.errors import StepTooLongError
 from .stepping.scene_checks import refuse_law, refuse_not_convex, refuse_scene
 from .stepping.step_log import BODY_STEP, StepLog
 from .stepping.step_record import StepRecord
-from .stepping.steps import LONGEST_STEP
+from .stepping.steps import LONGEST_STEP, MOST_STEPS
 from .turn import Turn
 
 if TYPE_CHECKING:
     from .record.recording import Recorder
 
-CALM = 0.25
-"""[s] for which nothing may be faster than SLOW before bodies are at rest."""
-MOST_STEPS = 2.0**53
-"""That a run is made of: more are not told apart by their times."""
 _SAME = 1e-9
 """Of a step: times this near are one."""
 
@@ -70,10 +66,9 @@ class SteppedRun:
         self._bodies = ConvexSteps(self.model, law, self.step)
         self._bodies.refuse_overlap("at the start")
         self._made = self._calm = 0
-        self._enough = max(1, round(min(CALM / self.step, MOST_STEPS)))
         self._record = StepRecord(self.model, self.step)
         if not self.model.movable.any():
-            self._calm = self._enough
+            self._calm = self._record.enough
         fixed = np.flatnonzero(~self.model.movable)
         self.trajectory.add_flights(fixed, 0.0, self.model.initial_states()[fixed])
         self._depart(self._bodies.states.copy(), 0.0, 0.0)
@@ -151,7 +146,7 @@ class SteppedRun:
 
     @property
     def _resting(self) -> bool:
-        return self._calm >= self._enough
+        return self._calm >= self._record.enough
 
     def _goes_on(self, until: float, stop_at_rest: bool) -> bool:
         if not can_go_on(self.trajectory) or (stop_at_rest and self._resting):
@@ -171,17 +166,16 @@ class SteppedRun:
     def _make_step(self, until: float) -> None:
         bodies, time = self._bodies, self._next
         span = self.step if self._departed_at == (self._made - 1) * self.step else time - self._departed_at
-        with np.errstate(over="ignore", invalid="ignore"):
-            bodies.states = bodies.flown(self._departed, span)
-            if self._is_lost(time):
-                return
-            try:
-                made = bodies.strike()
-            except StepTooLongError as error:
-                self._come_to(time)
-                raise StepTooLongError(f"{error} (at t = {time:g} s)") from None
-            if self._is_lost(time):
-                return
+        bodies.states = bodies.flown(self._departed, span)
+        if self._is_lost(time):
+            return
+        try:
+            made = bodies.strike(time)
+        except StepTooLongError:
+            self._come_to(time)
+            raise
+        if self._is_lost(time):
+            return
         self._depart(bodies.states.copy(), time, made.gained)
         self._made += 1
         self._calm = self._calm + 1 if made.row["speed"] <= self._record.slow else 0
@@ -196,7 +190,7 @@ class SteppedRun:
         """Whether a body has come where squares of lengths are no numbers, which ends the run."""
         lost = self._bodies.lost()
         if lost is not None:
-            end(self.trajectory, RunStatus.NOT_FINITE, f"body {lost!r} has no finite state at t = {time!r} s")
+            end_lost(self.trajectory, lost, time)
         return lost is not None
 
     def _come_to(self, time: float) -> None:
@@ -220,7 +214,7 @@ class SteppedRun:
             run.rest_time = max(self.time - self._calm * self.step, 0.0) if rests else None
             ended = RunStatus.AT_REST if rests else RunStatus.REACHED_END
             run.status = ended if whole else RunStatus.UNFINISHED
-            run.message = f"{run.status.advice} {convergence(self.log, self.law, self.step)}"
+            run.message = f"{run.status.advice} {self.log.convergence(self.law.tolerance, self.step)}"
         self._record.arrive(run, self.time)
         if self.recorder:
             self.recorder.flush(final=whole)
@@ -237,11 +231,3 @@ class SteppedRun:
         states, time = self._departed[which], self._departed_at
         self._record.note(which, time, states)
         self.trajectory.add_flights(self._bodies.moving[which], time, states)
-
-
-def convergence(log: StepLog, law: MaximumDissipation, step: float) -> str:
-    """How well a law has solved steps of this length [s], in a sentence."""
-    residual = log.rows["residual"]
-    above = int((residual > law.tolerance).sum())
-    said = f"{len(residual)} steps of {step:g} s, {above} of which left more than the law's tolerance"
-    return f"{said} of {law.tolerance:g}, at most {residual.max(initial=0.0):.1g}."

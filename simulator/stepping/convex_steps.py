@@ -207,8 +207,9 @@ class ConvexSteps:
         total: Array = self._skin[keys[:, 0]] + other
         return total
 
-    def strike(self, span: float | None = None, pulls: bool = True) -> "Strike":
-        """The impact of a step that begins now, which changes the velocities.
+    @np.errstate(over="ignore", invalid="ignore")
+    def strike(self, time: float, span: float | None = None, pulls: bool = True) -> "Strike":
+        """The impact of a step that begins now, at a time [s], which changes the velocities.
 
         Contacts may close by their gap within a `span` [s], the step where nothing else is said; gravity's impulse
         of a whole step comes first if it `pulls`. StepTooLongError, and nothing changes, where bodies overlap by
@@ -227,7 +228,7 @@ class ConvexSteps:
             velocity[:, :3] += np.where(active, self.step + self.owed, 0.0)[:, None] * self._gravity
         row["energy_before"] = self._energy(velocity, inertia)
         keys, places, row["gap"] = self._contacts(span, velocity)
-        self._refuse_depth(velocity)
+        self._refuse_depth(velocity, time)
         if pulls:
             self.owed[:] = 0.0
         made = self._resolved(keys, places, velocity, inertia, row, span)
@@ -241,6 +242,7 @@ class ConvexSteps:
         self.states[:, 10:13] = np.einsum("bji,bj->bi", rotation, velocity[:, 3:])
         return made
 
+    @np.errstate(over="ignore", invalid="ignore")
     def flown(self, states: Array, span: float) -> Array:
         """Packed states (moving, 13) after so many seconds of flight without forces."""
         flown = states.copy()
@@ -333,7 +335,7 @@ class ConvexSteps:
         which = int(number)
         return self._names[which] if which >= 0 else self._plane_names[-1 - which]
 
-    def _refuse_depth(self, velocity: Array) -> None:
+    def _refuse_depth(self, velocity: Array, time: float) -> None:
         share, gap, first, second = self._deepest.tolist()
         if share >= -DEEPEST:
             return
@@ -342,7 +344,7 @@ class ConvexSteps:
         raise StepTooLongError(
             f"steps: {self.step:g} s has let {self._name(first)!r} and {self._name(second)!r} overlap by "
             f"{-gap:.3g} m, {-100.0 * share:.0f} % of the smaller one; take at most {safe:.1g} s, or a smaller "
-            "tolerance of the law"
+            f"tolerance of the law (at t = {time:g} s)"
         )
 
     def _resolved(

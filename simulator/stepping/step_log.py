@@ -44,6 +44,13 @@ class StepLog:
         """The same rows, to which others may be added."""
         return StepLog(self.rows.copy())
 
+    def convergence(self, tolerance: float, step: float) -> str:
+        """How well a law of this tolerance has solved steps of this length [s], in a sentence."""
+        residual = self.rows["residual"]
+        above = int((residual > tolerance).sum())
+        said = f"{len(residual)} steps of {step:g} s, {above} of which left more than the law's tolerance"
+        return f"{said} of {tolerance:g}, at most {residual.max(initial=0.0):.1g}."
+
     def add(self, row: NDArray) -> None:
         """Note a step."""
         if self._count == len(self._rows):

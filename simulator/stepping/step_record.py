@@ -13,12 +13,15 @@ from numpy.typing import NDArray
 from ..engine.tables_kernels import CLOSING
 from ..record.trajectory import Trajectory
 from ..state import Model
+from .steps import MOST_STEPS
 
 Array = NDArray[np.float64]
 
 RECORDED = 1e-5
 """Of its size, by which the recorded place of a point of a body may be off between what is written; its velocity by
 less than `slow`."""
+CALM = 0.25
+"""[s] for which nothing may be faster than SLOW before bodies are at rest."""
 SLOW = 0.1
 """Of the speed that gravity gives in a step: what is slower is what the law's tolerance leaves."""
 
@@ -27,11 +30,13 @@ class StepRecord:
     """What has been written of the bodies that move, and the work of their steps.
 
     slow : [m/s], SLOW in numbers
+    enough : steps in a row, none faster than that, after which bodies are at rest
     """
 
     def __init__(self, model: Model, step: float):
         moving = np.flatnonzero(model.movable)
         self.slow = SLOW * step * float(np.linalg.norm(model.gravity))
+        self.enough = max(1, round(min(CALM / step, MOST_STEPS)))
         self._size, self._step = model.size[moving], step
         self._weight = model.mass[moving, None] * model.gravity
         self._written, self._written_at = np.zeros((len(moving), 13)), np.zeros(len(moving))

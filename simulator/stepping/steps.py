@@ -8,6 +8,8 @@ from .scene_checks import refuse_law
 
 LONGEST_STEP = 1e30
 """[s]: the way in a longer one is no number."""
+MOST_STEPS = 2.0**53
+"""That a run is made of: more are not told apart by their times."""
 
 
 @dataclass(frozen=True)
