@@ -48,10 +48,6 @@ _COMMAND_SLIP = re.compile(r"argument COMMAND: invalid choice: '(.*?)' ")  # as 
 _DROP_RESTITUTION = 0.4  # of dropped meshes, under laws that honour restitution
 _DROP_LAW = "anitescu-potra"
 _DROP_DURATION = 10.0  # s
-_STEP_TOLERANCE, _STEP_SWEEPS = (
-    1e-4,
-    500,
-)  # with which time steps are solved: the law's own takes 100 times as long
 _COMPILING_SAID = 1.0  # s from which on the summary of a run says how long kernels were compiled
 _SUMMARY_LOOKS = 300_000  # at pairs for the largest penetration of a summary: some seconds
 
@@ -252,8 +248,8 @@ examples:
         "--steps",
         type=positive_number,
         metavar="S",
-        help="move convex bodies by time steps of this length [s] instead of event by event, under "
-        f"maximum-dissipation, solved to {_STEP_TOLERANCE:g} in {_STEP_SWEEPS} sweeps: for heaps of hundreds",
+        help="move convex bodies by time steps of this length [s] instead of event by event: for heaps of hundreds. "
+        "The law resolves what is struck, maximum-dissipation to a loose tolerance what lasts",
     )
     run.add_argument(
         "--steps-above",
@@ -705,11 +701,11 @@ def _law(name: str) -> "ImpactLaw":
 
 
 def _law_of_steps(law: "ImpactLaw") -> "ImpactLaw":
-    """The law as time steps are solved with; what cannot be is refused later."""
+    """The law as time steps are solved with."""
     from .impact_laws import MaximumDissipation
+    from .simulator.stepping.steps import loose_law
 
-    loose = MaximumDissipation(tolerance=_STEP_TOLERANCE, max_sweeps=_STEP_SWEEPS)
-    return loose if isinstance(law, MaximumDissipation) else law
+    return loose_law() if isinstance(law, MaximumDissipation) else law
 
 
 def _steps_above(above: int, length: float | None) -> "Steps":

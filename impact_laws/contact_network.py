@@ -1,5 +1,6 @@
 """Many contacts between many bodies, without ever forming the matrix W that couples them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +29,8 @@ class ContactNetwork:
         How fast a contact may go on approaching: it presses where its normal velocity would fall below -slack, and
         then has that. An open contact with room for a whole time step has its gap over the step here. A negative
         slack drives bodies apart, and may then raise their energy.
+    restitution : number or (nc,), within [0, 1]
+        Coefficient of restitution of each contact, for problems without slack.
 
     Raises TypeError or ValueError that names the field.
     """
@@ -40,6 +43,7 @@ class ContactNetwork:
         velocity: ArrayLike,
         friction: ArrayLike = 0.0,
         slack: ArrayLike = 0.0,
+        restitution: ArrayLike = 0.0,
     ) -> None:
         pairs = np.asarray(bodies)
         if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
@@ -70,6 +74,12 @@ class ContactNetwork:
         if self.friction.min() < 0.0:
             raise ValueError(f"friction must be at least 0 at every contact, got {self.friction.min():g}")
         self.slack = _per_contact("slack", slack, count)
+        self.restitution = _per_contact("restitution", restitution, count)
+        if self.restitution.min() < 0.0 or self.restitution.max() > 1.0:
+            worst = self.restitution[np.argmax(np.abs(self.restitution - 0.5))]
+            raise ValueError(f"restitution must lie within [0, 1] at every contact, got {worst:g}")
+        if self.slack.any() and self.restitution.any():
+            raise ValueError("slack must be 0 at every contact of a problem with restitution")
 
     @classmethod
     def of_points(
@@ -83,6 +93,7 @@ class ContactNetwork:
         velocity: ArrayLike,
         friction: ArrayLike = 0.0,
         slack: ArrayLike = 0.0,
+        restitution: ArrayLike = 0.0,
     ) -> "ContactNetwork":
         """From contact points and unit normals (nc, 3), body positions (nb, 3), masses (nb,) and inertias.
 
@@ -99,16 +110,8 @@ class ContactNetwork:
         inverse = np.zeros((len(masses), 6, 6))
         inverse[:, [0, 1, 2], [0, 1, 2]] = 1.0 / masses[:, None]
         inverse[:, 3:, 3:] = np.linalg.inv(inertias)
-        least = np.eye(3)[np.argmin(np.abs(n), axis=1)]
-        t = np.cross(n, least)
-        t /= np.linalg.norm(t, axis=1)[:, None]
-        frame = np.stack([n, t, np.cross(n, t)], axis=1)
-        jacobian = np.zeros((len(n), 2, 3, 6))
-        for side, sign in ((0, 1.0), (1, -1.0)):
-            arm = where - centre[np.maximum(pairs[:, side], 0)]
-            jacobian[:, side, :, :3] = sign * frame
-            jacobian[:, side, :, 3:] = sign * np.cross(arm[:, None], frame)
-        return cls(pairs, jacobian, inverse, velocity, friction, slack)
+        jacobian = jacobian_of_points(pairs, where, n, centre)
+        return cls(pairs, jacobian, inverse, velocity, friction, slack, restitution)
 
     @property
     def contact_count(self) -> int:
@@ -133,8 +136,9 @@ class ContactNetwork:
             np.add.at(push, self.bodies[there, side], moment)
         return self.velocity + np.einsum("bij,bj->bi", self.inverse_mass, push)
 
-    def dense(self) -> ImpactProblem:
-        """The same problem with its matrix, for small ones and for other laws; ValueError for one with slack."""
+    def dense(self, contact_names: Sequence[Sequence[str]] | None = None) -> ImpactProblem:
+        """The same problem with its matrix, for small ones and for other laws, with names if there are; ValueError
+        for one with slack."""
         if self.slack.any():
             raise ValueError("slack must be 0 at every contact of a dense problem, which has none")
         rows = np.zeros((3 * self.contact_count, 6 * len(self.velocity)))
@@ -146,8 +150,24 @@ class ContactNetwork:
         for body, block in enumerate(self.inverse_mass):
             inverse[6 * body : 6 * body + 6, 6 * body : 6 * body + 6] = block
         return ImpactProblem.from_generalized(
-            None, rows, self.velocity.ravel(), friction=self.friction, inverse_mass=inverse
-        )
+            None, rows, self.velocity.ravel(), friction=self.friction, restitution=self.restitution,
+            inverse_mass=inverse, contact_names=contact_names,
+        )  # fmt: skip
+
+
+def jacobian_of_points(bodies: NDArray[np.int64], point: Array, normal: Array, position: Array) -> Array:
+    """Rows (nc, 2, 3, 6) as a `ContactNetwork` has them, of contacts at points with unit normals (nc, 3) between
+    bodies (nc, 2) whose centres of mass are at positions (nb, 3)."""
+    least = np.eye(3)[np.argmin(np.abs(normal), axis=1)]
+    tangent = np.cross(normal, least)
+    tangent /= np.linalg.norm(tangent, axis=1)[:, None]
+    frame = np.stack([normal, tangent, np.cross(normal, tangent)], axis=1)
+    jacobian = np.zeros((len(normal), 2, 3, 6))
+    for side, sign in ((0, 1.0), (1, -1.0)):
+        arm = point - position[np.maximum(bodies[:, side], 0)]
+        jacobian[:, side, :, :3] = sign * frame
+        jacobian[:, side, :, 3:] = sign * np.cross(arm[:, None], frame)
+    return jacobian
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,6 +181,7 @@ class NetworkOutcome:
         relative to the largest impulse
     sweeps : relaxation sweeps made
     resolved : whether the residual is within the tolerance asked for
+    restitution_share : of all coefficients of restitution, that counted
     """
 
     impulse: Array
@@ -169,3 +190,4 @@ class NetworkOutcome:
     residual: float
     sweeps: int
     resolved: bool
+    restitution_share: float = 1.0

@@ -1,6 +1,6 @@
 """Impacts with friction at any number of contacts at once, by relaxation over one-contact solutions."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -10,9 +10,10 @@ from . import numbering_kernels, relaxation_kernels
 from .contact_network import ContactNetwork, NetworkOutcome
 from .impact_problem import ImpactProblem, _real_array
 from .law import checked_count, quietly
-from .newton_restitution import asked_for, rebound, with_largest_share
+from .newton_restitution import asked_for, largest_share, rebound, with_largest_share
 from .outcome import ImpactOutcome, ImpactStatus
 from .relaxation import NetworkRelaxation, relax_in_parts
+from .tolerances import RESTITUTION_GAIN
 
 Array = NDArray[np.float64]
 
@@ -41,7 +42,8 @@ class MaximumDissipation:
         Largest distance of a contact's impulse from its one-contact solution given all others, relative to
         the largest impulse, or to what would stop the contact that moves fastest where that is more, at which
         a problem counts as solved; a hundred times that, where a few sweeps and Newton's method bring it no
-        nearer, but nothing approaches any more and no energy is gained.
+        nearer, but nothing approaches any more and no energy is gained. Restitution is solved to 1e-10 at least:
+        what is coarser cannot be told from an impact without it.
     max_sweeps : at least 1
         Relaxation sweeps in all; more end as INACCURATE with the residual reached.
 
@@ -120,16 +122,18 @@ class MaximumDissipation:
     ) -> ImpactOutcome:
         """The outcome that leaves normal velocities (nc,) of at least `normal`, begun at an impulse (dim*nc,)."""
         inertia, velocity, friction, _ = problem.kernel_arrays()
+        tolerance = self.tolerance
         if normal.any():
+            tolerance = min(tolerance, type(self).tolerance)
             velocity = velocity.copy()
             rule = RULES[self.friction_rule]
             relaxation_kernels.ask_for_normal_velocity(inertia, normal, rule, problem.dim, velocity)
         solver = relax_in_parts(
-            inertia, velocity, friction, RULES[self.friction_rule], problem.dim, impulse, self.tolerance,
+            inertia, velocity, friction, RULES[self.friction_rule], problem.dim, impulse, tolerance,
             self.max_sweeps, rng,
         )  # fmt: skip
         status, message = ImpactStatus.RESOLVED, ""
-        if not solver.solves(self.tolerance):
+        if not solver.solves(tolerance):
             status = ImpactStatus.INACCURATE
             message = f"residual {solver.residual:.3g} after {solver.sweeps} sweeps"
             if self.friction_rule != "coulomb":
@@ -149,12 +153,12 @@ class MaximumDissipation:
     def resolve_network(
         self, network: ContactNetwork, *, start: ArrayLike | None = None, tolerance: float | None = None
     ) -> NetworkOutcome:
-        """The outcome of a large problem without restitution, by relaxation over body velocities; W is never
-        formed.
+        """The outcome of a large problem, by relaxation over body velocities; W is never formed.
 
         Contacts are coloured so that those of one colour share no body; the colours are solved one after the
         other, each in parallel, so the result is the same for any number of threads. ``start`` (nc, 3) are
-        impulses to begin from; ``tolerance`` defaults to the law's.
+        impulses to begin from; ``tolerance`` defaults to the law's. Restitution is as in `resolve`: the largest
+        share of all coefficients with which energy is not gained, also where sweeps end before the tolerance.
         """
         bound = self.tolerance if tolerance is None else tolerance
         impulse = np.zeros((network.contact_count, 3))
@@ -165,7 +169,26 @@ class MaximumDissipation:
                     f"start must have shape {(network.contact_count, 3)}, got shape {impulse.shape}"
                 )
         relaxation = NetworkRelaxation(network, RULES[self.friction_rule])
-        x = impulse[relaxation.order]
+        if not network.restitution.any():
+            return self._relaxed(network, relaxation, impulse, bound)
+        before = network.contact_velocity()
+        wanted = network.restitution * np.maximum(-before[:, 0], 0.0)
+
+        def solve(share: float) -> NetworkOutcome:
+            relaxation.ask_for(share * wanted)
+            outcome = self._relaxed(network, relaxation, impulse, bound)
+            return replace(outcome, restitution_share=share)
+
+        def gains(outcome: NetworkOutcome) -> bool:
+            return outcome.energy_change > RESTITUTION_GAIN * abs(float(np.sum(outcome.impulse * before)))
+
+        return largest_share(solve, lambda outcome, _: not gains(outcome), gains, lambda: 1.0)[0]
+
+    def _relaxed(
+        self, network: ContactNetwork, relaxation: NetworkRelaxation, start: Array, bound: float
+    ) -> NetworkOutcome:
+        """The outcome whose residual is within a bound, begun at impulses (nc, 3)."""
+        x = start[relaxation.order]
         sweeps, residual = 0, np.inf
         while sweeps < self.max_sweeps:
             residual = relaxation.residual(x)

@@ -19,6 +19,7 @@ smaller one by one (which of them is a choice that nothing in the problem makes)
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,21 @@ from .outcome_kernels import meets
 from .tolerances import RESTITUTION_FAILURES, RESTITUTION_GAIN, RESTITUTION_SHARE, RESTITUTION_STEPS
 
 Array = NDArray[np.float64]
+
+
+class Judged(Protocol):
+    """What an outcome has to say of itself for its restitution to be judged."""
+
+    @property
+    def resolved(self) -> bool:
+        """Whether the law found it."""
+
+    @property
+    def energy_change(self) -> float:
+        """[J]."""
+
+
+Outcome = TypeVar("Outcome", bound=Judged)
 
 
 def rebound(problem: ImpactProblem) -> Array:
@@ -92,22 +108,47 @@ def possible_share(problem: ImpactProblem, normal: Array) -> float:
 def with_largest_share(problem: ImpactProblem, solve: Callable[[Array], ImpactOutcome]) -> ImpactOutcome:
     """The outcome of `solve`, asked for the normal velocities of `rebound`, or for the largest share of them with
     which it resolves the problem without a gain of energy; ``info["restitution_share"]`` tells it where it is
-    below 1.
+    below 1."""
+    wanted = rebound(problem)
+    if not wanted.any():
+        return solve(wanted)
+    found, share = largest_share(
+        lambda share: solve(share * wanted),
+        lambda outcome, share: leaves(problem, outcome, share * wanted),
+        lambda outcome: gains(outcome, problem.u),
+        lambda: possible_share(problem, wanted),
+    )
+    if share == 1.0 or not found.resolved:
+        return found
+    return replace(found, info={**found.info, "restitution_share": share})
+
+
+def largest_share(
+    solve: Callable[[float], Outcome],
+    holds: Callable[[Outcome, float], bool],
+    gains: Callable[[Outcome], bool],
+    most: Callable[[], float],
+) -> tuple[Outcome, float]:
+    """The outcome of the largest share of the coefficients that `holds`, without a gain of energy, and that share.
+
+    solve : the outcome of a share, from 0 to 1
+    holds : whether an outcome is what was asked for with a share
+    gains : whether it gains energy
+    most : the largest share that can be had, asked where all of them cannot be and yet gain nothing
 
     The share is found by false position on the energy change (Illinois: the end that stays twice counts half), by
     halving where there is none.
     """
-    wanted = rebound(problem)
-    outcome = solve(wanted)
-    if not wanted.any() or leaves(problem, outcome, wanted):
-        return outcome
-    best = solve(0.0 * wanted)
+    outcome = solve(1.0)
+    if holds(outcome, 1.0):
+        return outcome, 1.0
+    best = solve(0.0)
     if not best.resolved:
-        return best
+        return best, 0.0
     low, high, side, failures = 0.0, 1.0, 0, 0
     below, above = min(best.energy_change, 0.0), outcome.energy_change
-    if not gains(outcome, problem.u):
-        high, above = min(1.0, possible_share(problem, wanted)), 0.0
+    if not gains(outcome):
+        high, above = min(1.0, most()), 0.0
     for _ in range(RESTITUTION_STEPS):
         if high - low <= RESTITUTION_SHARE:
             break
@@ -115,16 +156,16 @@ def with_largest_share(problem: ImpactProblem, solve: Callable[[Array], ImpactOu
         if above > 0.0 > below:
             share = min(max(low - below * (high - low) / (above - below), low), high)
             share = min(max(share - 0.1 * RESTITUTION_SHARE, low + 0.01 * (high - low)), high)
-        trial = solve(share * wanted)
-        if leaves(problem, trial, share * wanted):
+        trial = solve(share)
+        if holds(trial, share):
             low, below, best = share, min(trial.energy_change, 0.0), trial
             above = 0.5 * above if side == 1 else above
             side = 1
         else:
-            gained = gains(trial, problem.u)
+            gained = gains(trial)
             high, above = share, trial.energy_change if gained else 0.0
             below = 0.5 * below if side == -1 else below
             side, failures = -1, failures + (not gained)
             if failures == RESTITUTION_FAILURES:
                 break
-    return replace(best, info={**best.info, "restitution_share": low})
+    return best, low

@@ -65,8 +65,19 @@ class NetworkRelaxation:
         relaxation_kernels.contact_blocks(bodies, jacobian, network.inverse_mass, blocks, response)
         frames = np.empty((count, 10))
         relaxation_kernels.contact_frames(blocks, friction, frames)
-        slack = network.slack[self.order]
-        self._system = (starts, bodies, jacobian, response, blocks, friction, frames, rule, slack)
+        shift = np.zeros((count, 3))
+        shift[:, 0] = network.slack[self.order]
+        self._system = (starts, bodies, jacobian, response, blocks, friction, frames, rule, shift)
+
+    def ask_for(self, normal: Array) -> None:
+        """Let contacts have normal velocities (nc,) of at least `normal` from now on, as
+        `relaxation_kernels.ask_for_normal_velocity` says."""
+        *_, blocks, _, _, rule, shift = self._system
+        shift[:] = 0.0
+        shift[:, 0] = -normal[self.order]
+        if rule == relaxation_kernels.MAXIMUM_DISSIPATION:
+            own = blocks[:, 0, 0] > 0.0
+            shift[own, 1:] = shift[own, :1] * blocks[own, 1:, 0] / blocks[own, :1, 0]
 
     def unsorted(self, x: Array) -> Array:
         """Impulses in the order of the network's contacts."""

@@ -600,11 +600,11 @@ def contact_blocks(bodies, jacobian, inverse_mass, blocks, response):
 
 @kernel()
 def relax_contact(
-    c, bodies, jacobian, response, blocks, friction, frames, rule, slack, x, velocity, apply, b, old, new
+    c, bodies, jacobian, response, blocks, friction, frames, rule, shift, x, velocity, apply, b, old, new
 ):
     """One update of contact c in velocity space; returns (square of the distance to its solution, of its size).
 
-    It may go on approaching at its `slack` (nc,).
+    Its solution is that of contact velocities to which its `shift` (nc, 3) is added.
     """
     for r in range(3):
         free = 0.0
@@ -614,8 +614,7 @@ def relax_contact(
                 for j in range(6):
                     free += jacobian[c, side, r, j] * velocity[body, j]
         old[r] = x[c, r]
-        b[r] = -free
-    b[0] -= slack[c]
+        b[r] = -free - shift[c, r]
     block = blocks[c]
     for r in range(3):
         b[r] += block[r, 0] * old[0] + block[r, 1] * old[1] + block[r, 2] * old[2]
@@ -646,7 +645,7 @@ def relax_contact(
 
 @kernel(allocates=True)
 def relax_range(
-    first, last, bodies, jacobian, response, blocks, friction, frames, rule, slack, x, velocity, apply
+    first, last, bodies, jacobian, response, blocks, friction, frames, rule, shift, x, velocity, apply
 ):  # fmt: skip
     """Update contacts first..last - 1 in turn; returns the largest squares of `relax_contact`."""
     b = np.empty(3)
@@ -664,7 +663,7 @@ def relax_range(
             friction,
             frames,
             rule,
-            slack,
+            shift,
             x,
             velocity,
             apply,
@@ -687,7 +686,7 @@ def relax_colours(
     friction,
     frames,
     rule,
-    slack,
+    shift,
     x,
     velocity,
     apply,
@@ -711,7 +710,7 @@ def relax_colours(
             count = starts[colour + 1] - first
             if count < 256:
                 distance, length = relax_range(
-                    first, first + count, bodies, jacobian, response, blocks, friction, frames, rule, slack, x,
+                    first, first + count, bodies, jacobian, response, blocks, friction, frames, rule, shift, x,
                     velocity, apply,
                 )  # fmt: skip
                 far = max(far, distance)
@@ -730,7 +729,7 @@ def relax_colours(
                     friction,
                     frames,
                     rule,
-                    slack,
+                    shift,
                     x,
                     velocity,
                     apply,

@@ -7,6 +7,7 @@ from .engine import loop_kernels as loop
 from .engine.log_kernels import log_works
 from .python_parts import ForceFunctionError
 from .record.trajectory import RunStatus, Trajectory
+from .stepping.errors import LawFailedError
 from .world import World
 
 _GOES_ON = (RunStatus.UNFINISHED, RunStatus.REACHED_END, RunStatus.AT_REST)
@@ -26,6 +27,14 @@ def end(trajectory: Trajectory, status: RunStatus, message: str) -> None:
 def end_lost(trajectory: Trajectory, body: str | None, time: float) -> None:
     """Let the run have ended because a body, by name, is nowhere at a time [s]."""
     end(trajectory, RunStatus.NOT_FINITE, f"body {body!r} has no finite state at t = {time!r} s")
+
+
+def end_step(trajectory: Trajectory, failure: LawFailedError | ForceFunctionError, time: float) -> None:
+    """Let the run have ended because a time step could not be made at a time [s]."""
+    if isinstance(failure, ForceFunctionError):
+        end(trajectory, RunStatus.USER_FUNCTION_FAILED, str(failure))
+    else:
+        end(trajectory, RunStatus.LAW_FAILED, f"{failure} at t = {time!r} s")
 
 
 def judge(trajectory: Trajectory, world: World, why: int, event_limit: int) -> None:

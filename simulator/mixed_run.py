@@ -17,7 +17,7 @@ from ..bodies import Scene
 from ..impact_laws import ImpactLaw
 from ..interrupts import interrupts_wait
 from .apart import all_stay_apart
-from .endings import can_go_on, end_lost
+from .endings import can_go_on, end_lost, end_step
 from .engine import loop_kernels as loop
 from .engine import stepped_kernels
 from .event import Event
@@ -27,7 +27,8 @@ from .state import Array
 from .stepping.convex_steps import ConvexSteps, Strike
 from .stepping.impact_event import note_impact
 from .stepping.near_pairs import islands, sizes_of
-from .stepping.scene_checks import refuse_not_convex, refuse_scene
+from .stepping.errors import LawFailedError
+from .stepping.scene_checks import refuse_convex_scene
 from .stepping.step_log import BODY_STEP, StepLog
 from .stepping.step_record import StepRecord
 from .stepping.steps import Steps
@@ -55,9 +56,10 @@ class MixedRun(RunInProgress):
         integrator: Integrator | None,
         steps: Steps,
     ):
-        refuse_scene(scene, refuse_not_convex)
+        refuse_convex_scene(scene, forces=False)
         super().__init__(scene, law, seed, event_limit, integrator)
         self.step, self.above, self._law = float(steps.length), steps.above, steps.law
+        self._seed = seed
         self.trajectory.integrator = None
         self.trajectory.remarks.append(
             f"Islands of more than {self.above} bodies are moved by time steps of {1e3 * self.step:g} ms, all else "
@@ -132,13 +134,13 @@ class MixedRun(RunInProgress):
         self._record.arrive(run, self.time)
         super()._finish(until, whole)
         if can_go_on(run) and len(self.log.rows):
-            run.message = f"{run.message} {self.log.convergence(self._law.tolerance, self.step)}"
+            run.message = f"{run.message} {self.log.convergence(self._steps.lasting.tolerance, self.step)}"
 
     # -- which bodies make steps -------------------------------------------------------------------------------
 
     def _begin_steps(self) -> None:
         """Let steps move large islands from now on, as bodies lie."""
-        steps = self._steps = ConvexSteps(self.model, self._law, self.step)
+        steps = self._steps = ConvexSteps(self.model, self._law, self.step, self._seed)
         self._calm, self._asleep = 0, False
         self._made = self._steps_before(self.time)
         steps.states = self.world.motions["state"][steps.moving]
@@ -201,7 +203,9 @@ class MixedRun(RunInProgress):
         self._take_large()
         self._let_go()
         if steps.active.any() and not self._asleep:
-            made = steps.strike(time)
+            made = self._struck(time)
+            if made is None:
+                return
             self._made += 1
             made.row["time"] = self._next
             self.log.add(made.row)
@@ -214,6 +218,14 @@ class MixedRun(RunInProgress):
         else:  # none is due before events may make an island large
             due = min(float(loop.next_due(self.world.address)), time + LOOK_AHEAD)
             self._made = max(self._made + 1, self._steps_before(due))
+
+    def _struck(self, time: float, span: float | None = None, pulls: bool = True) -> Strike | None:
+        """As `ConvexSteps.strike`; None, and the run has ended, where the law has no answer."""
+        try:
+            return self._steps.strike(time, span, pulls)
+        except LawFailedError as error:
+            end_step(self.trajectory, error, time)
+            return None
 
     def _arrive(self) -> bool:
         """Bring the bodies that make steps to now; whether they are somewhere."""
@@ -264,7 +276,9 @@ class MixedRun(RunInProgress):
         rest = self._next - self.time
         steps.owed[steps.active if asleep else new] = rest
         before = steps.states.copy()
-        made = steps.strike(self.time, max(rest, LEAST_SPAN * self.step), pulls=False)
+        made = self._struck(self.time, max(rest, LEAST_SPAN * self.step), pulls=False)
+        if made is None:
+            return
         made.row["time"] = self._next
         self.log.add(made.row)
         struck = np.flatnonzero(made.impulse[:, 0] > 0.0)

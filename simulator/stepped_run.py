@@ -12,19 +12,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..bodies import Scene, checks
-from ..impact_laws import ImpactLaw, MaximumDissipation
+from ..impact_laws import ImpactLaw
 from ..interrupts import interrupts_wait
 from ..progress import ProgressBar
 from .collision.pairs import refuse_unknown_distances
-from .endings import can_go_on, end_lost
+from .endings import can_go_on, end_lost, end_step
 from .engine.log_kernels import USER
 from .notes import STATE_SET
+from .python_parts import ForceFunctionError
 from .record.law_description import law_description
 from .record.trajectory import RunStatus, Trajectory
+from .remarks import remarks_on
 from .state import Array, Model, State
 from .stepping.convex_steps import ConvexSteps
-from .stepping.errors import StepTooLongError
-from .stepping.scene_checks import refuse_law, refuse_not_convex, refuse_scene
+from .stepping.errors import LawFailedError, StepTooLongError
+from .stepping.scene_checks import refuse_convex_scene
 from .stepping.step_log import BODY_STEP, StepLog
 from .stepping.step_record import StepRecord
 from .stepping.steps import LONGEST_STEP, MOST_STEPS
@@ -50,9 +52,7 @@ class SteppedRun:
 
     def __init__(self, scene: Scene, law: ImpactLaw, seed: int, step: float):
         self.step = checks.number("steps", step, above=0.0, maximum=LONGEST_STEP)
-        refuse_law(law)
-        assert isinstance(law, MaximumDissipation)
-        refuse_scene(scene, refuse_not_convex)
+        refuse_convex_scene(scene, forces=True)
         self.model, self.law, self.time = Model.of_scene(scene), law, 0.0
         refuse_unknown_distances(self.model)
         self.trajectory = Trajectory(scene, law.name, seed, self.model)
@@ -61,9 +61,10 @@ class SteppedRun:
             f"Moved by time steps of {1e3 * self.step:g} ms, not event by event; flight without forces between "
             "them."
         )
+        self.trajectory.remarks += remarks_on(self.model, law)
         self.log, self.turn = StepLog(kind=BODY_STEP), Turn()
         self.recorder: Recorder | None = None
-        self._bodies = ConvexSteps(self.model, law, self.step)
+        self._bodies = ConvexSteps(self.model, law, self.step, seed)
         self._bodies.refuse_overlap("at the start")
         self._made = self._calm = 0
         self._record = StepRecord(self.model, self.step)
@@ -174,6 +175,9 @@ class SteppedRun:
         except StepTooLongError:
             self._come_to(time)
             raise
+        except (LawFailedError, ForceFunctionError) as error:
+            end_step(self.trajectory, error, time)
+            return
         if self._is_lost(time):
             return
         self._depart(bodies.states.copy(), time, made.gained)
@@ -214,7 +218,7 @@ class SteppedRun:
             run.rest_time = max(self.time - self._calm * self.step, 0.0) if rests else None
             ended = RunStatus.AT_REST if rests else RunStatus.REACHED_END
             run.status = ended if whole else RunStatus.UNFINISHED
-            run.message = f"{run.status.advice} {self.log.convergence(self.law.tolerance, self.step)}"
+            run.message = f"{run.status.advice} {self.log.convergence(self._bodies.lasting.tolerance, self.step)}"
         self._record.arrive(run, self.time)
         if self.recorder:
             self.recorder.flush(final=whole)

@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 CHANNELS = ("friction", "damping", "drag", "drives", "applied", "closing", "impacts")
 """In the order of `engine/tables_kernels.py`, with those of impacts last."""
 
@@ -18,6 +16,7 @@ class EnergyLedger:
     drives, and functions of the user; what dissipates is negative
     closing : change by ends of infinitely many bounces, of slip too slow to matter and of drift, and by time steps
     impacts : by impact laws
+    begun : energy when the run began
     """
 
     time: Any
@@ -31,6 +30,7 @@ class EnergyLedger:
     applied: Any
     closing: Any
     impacts: Any
+    begun: float
 
     @property
     def energy(self) -> Any:
@@ -44,6 +44,5 @@ class EnergyLedger:
 
     @property
     def residual(self) -> Any:
-        """What does not close: energy minus work, minus the same at the first of the times."""
-        kept = np.asarray(self.energy - self.work)
-        return kept - kept.flat[0]
+        """What does not close: energy now, minus work, minus energy when the run began."""
+        return self.energy - self.work - self.begun

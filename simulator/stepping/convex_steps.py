@@ -1,17 +1,15 @@
 """Convex bodies among fixed ones, moved by time steps of one impact each.
 
-Between two steps every body flies without forces, which is exact also for its turning. At a step gravity's
-impulse is added to the velocities, and the law, by relaxation over all contacts that are closed or could
-close within the step, changes them so that no contact closes by more than its gap (Preclik, Eibl & Rüde,
-section 3.1, where the gap over the step is added to the normal velocity). Relaxation begins with the impulses
-that the same features had a step before.
+Between two steps every body flies without forces, which is exact also for its turning. At a step the impulse of
+gravity and of other forces is added to the velocities. What is struck then is resolved by the law
+(`step_impacts.py`); and all contacts that are closed or could close within the step, by relaxation, change the
+velocities so that none closes by more than its gap (Preclik, Eibl & Rüde, section 3.1, where the gap over the step is
+added to the normal velocity). Relaxation begins with the impulses that the same features had a step before.
 
 That was chosen by trying (the first hundred stones of `carom demo pile`, 1.6 s in steps of 2 ms, 10 s on one core).
 Stopping contacts where they are instead of where their gap ends takes 21 s and leaves stones that fall shut
 and open again for ever, at 0.1 m/s; with the gaps they come to rest at 4e-5 m/s. Without the impulses of the
-step before it takes 26 s, and half of the steps instead of 7 % use up their sweeps. Bodies are grown by SKIN,
-because hulls that overlap are slower to search for contacts than hulls that are barely apart: without it
-takes 13 s, and 3 mm of overlap.
+step before it takes 26 s, and half of the steps instead of 7 % use up their sweeps.
 
 Where the impact makes bodies so fast that they could reach others, contacts are looked for again, and all are
 solved anew (a ball that another one hit went through a plate).
@@ -24,49 +22,44 @@ energy, and at rest no two hulls overlap.
 """
 
 import copy
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numba.typed import List
 from numpy.typing import NDArray
-from scipy.spatial import KDTree
 
 from ...bodies.rotation import rotation_matrices
-from ...impact_laws import ContactNetwork, MaximumDissipation, relaxation_kernels
-from ..collision.collision_shape import CollisionShape
+from ...impact_laws import ContactNetwork, ImpactLaw, MaximumDissipation, relaxation_kernels
+from ...impact_laws.contact_network import jacobian_of_points
+from ..event import contact_names
 from ..state import Model
 from ..tolerances import OVERLAP
 from . import convex_touches_kernels
+from .convex_contacts import FLAT, ConvexContacts
 from .errors import StepTooLongError
 from .near_pairs import NearPairs
-from .scene_spheres import surfaces_of
+from .pair_surfaces import PairSurfaces
+from .step_forces import StepForces
+from .step_impacts import MOST_ROUNDS, Asked, StepImpacts
 from .step_log import BODY_STEP
+from .steps import loose_law
 
 Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
 
-SKIN = 0.005
-"""Of its size, by which every body that moves is grown."""
-FLAT = 0.01
-"""Of the larger size, but of no more than twice the smaller one: features that are level within it touch together,
-such as corners of a face that comes down. Else small bodies on large ones would touch with their far side."""
-FLATTEST = 0.03
-"""Of the same: up to so much where the bodies may close by it within the step. 0.05 and 0.1 leave less overlap of
-boxes, but hulls of many faces overlap more, and do not come to rest."""
-CLEAR = 0.002
-"""Of the same, apart from each other at which contacts of bodies are looked for: where they touch costs more."""
 PARTING = 0.5
 """Of the speed that gravity gives in a step, at which bodies that overlap part at most."""
 DEEPEST = 0.2
 """Of the smaller of two sizes, by which they may overlap."""
-LARGE = 4.0
-"""Median sizes, from which on a body is looked at with every other, and not by cells."""
 LARGEST = 1e150
 """Whose square is a number."""
 ROUNDS = 4
-"""How often contacts are looked for in a step, at most."""
+"""How often lasting contacts are looked for in a step, at most."""
 _SPREAD, _SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
+
+
+Part = tuple[Whole, Array, Array, Array]
+"""Keys, places, impulses (k, 3) and restitution (k,) of contacts."""
 
 
 @dataclass(eq=False)
@@ -76,12 +69,13 @@ class Strike:
     row : of the log, but for the time
     keys, places : of its contacts, as `contacts_within_reach` has them
     velocity : (moving, 6) after it, world axes
-    network, impulse : what the law was asked, and its impulses (nc, 3); None and none without contacts
+    network, impulse : its contacts at the velocities before, and their impulses (nc, 3); None and none without
+        contacts
     gained : kinetic energy [J] after it minus that before gravity's impulse
     """
 
     row: Any
-    keys: NDArray[np.int64]
+    keys: Whole
     places: Array
     velocity: Array
     network: ContactNetwork | None = None
@@ -92,62 +86,42 @@ class Strike:
 class ConvexSteps:
     """The convex bodies of a model that move, from one step [s] to the next under a law.
 
-    moving, fixed : which bodies of the model these are, and which convex ones stand still
+    contacts : which bodies these are, and where they could touch
+    lasting : the law of all contacts that are not struck: the law itself, or where it is no `MaximumDissipation` the
+        one that `loose_law` gives
     states : (moving, 13) packed, at the time to which the last step went
     active : (moving,) which of them steps move; the others are as if they were not there
     owed : (moving,) [s] of gravity's pull that the next step gives beside its own
     parting : (moving,) which of them are parted to their skins, however near they were when steps took them
     """
 
-    def __init__(self, model: Model, law: MaximumDissipation, step: float):
-        self.law, self.step = law, step
-        self.moving = np.flatnonzero(model.movable)
-        planes = [body for body, plane in enumerate(model.planes) if plane is not None]
-        self._planes = np.array([*planes, -1], dtype=np.int64)
-        self.fixed = np.setdiff1d(np.flatnonzero(~model.movable), planes)
-        self._convex = np.concatenate([self.moving, self.fixed])
+    def __init__(self, model: Model, law: ImpactLaw, step: float, seed: int = 0):
+        self.lasting = law if isinstance(law, MaximumDissipation) else loose_law()
+        self.step = step
+        self.contacts = ConvexContacts(model)
+        self.moving = self.contacts.moving
         self.states = model.initial_states()[self.moving]
-        self._standing = model.initial_states()[self.fixed]
-        self._gravity, self._mass = model.gravity, model.mass[self.moving]
-        self._inertia = model.inertia[self.moving]
+        self._scene = model.scene
+        self._forces = StepForces(model)
+        self._pull = float(np.linalg.norm(model.gravity))
+        self._mass, self._inertia = model.mass[self.moving], model.inertia[self.moving]
+        self._inverse_mass = model.inverse_mass[self.moving]
         self._inverse_inertia = model.inverse_inertia[self.moving]
-        self.size = model.size[self._convex]
-        self._skin = np.where(model.movable[self._convex], SKIN * self.size, 0.0)
-        shapes = [model.shapes[body] for body in self._convex]
-        self._shapes = _typed(
-            shape._replace(radius=shape.radius + skin)
-            for shape, skin in zip(shapes, self._skin.tolist(), strict=True)
-            if shape is not None
-        )
-        numbered = [plane for plane in model.planes if plane is not None]
-        self._normals = np.array([normal for normal, _ in numbered]).reshape(-1, 3)
-        self._offsets = np.array([offset for _, offset in numbered], dtype=np.float64)
-        self._names = [str(model.scene.bodies[body].name) for body in self._convex]
-        self._plane_names = [str(model.scene.bodies[body].name) for body in planes]
-        self._boxes = self._boxes_of_fixed(model)
-        materials, self._friction = surfaces_of(model.scene, ())
-        kinds = np.array([materials.index(body.material) for body in model.scene.bodies], dtype=np.int64)
-        self._kind, self._plane_kind = kinds[self._convex], kinds[planes]
-        self._tables = np.empty((1024, 6), np.int64), np.empty((1024, 7))
-        self._deepest = np.zeros(4)
+        self._surfaces = PairSurfaces(model.scene)
+        self._impacts = StepImpacts(law, step, self._pull, seed)
         self._known = np.zeros(0, np.uint64), np.zeros((0, 3))
-        self.active, self.owed = np.ones(len(self.moving), bool), np.zeros(len(self.moving))
-        self.parting, self._fresh = np.zeros(len(self.moving), bool), np.zeros(len(self.moving), bool)
+        count = len(self.moving)
+        self.size = self.contacts.size[:count]
+        self.active, self.owed = np.ones(count, bool), np.zeros(count)
+        self.parting, self._fresh = np.zeros(count, bool), np.zeros(count, bool)
         self._nearer = NearPairs()
-
-    def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_shapes": list(self._shapes)}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state | {"_shapes": _typed(state["_shapes"])})
 
     def copy(self) -> "ConvexSteps":
         """The same, which may go on otherwise."""
         copied = copy.copy(self)
         copied.states, copied.active, copied.owed = self.states.copy(), self.active.copy(), self.owed.copy()
         copied.parting, copied._fresh = self.parting.copy(), self._fresh.copy()
-        copied._tables = self._tables[0].copy(), self._tables[1].copy()
-        copied._deepest = self._deepest.copy()
+        copied.contacts, copied._impacts = self.contacts.copy(), self._impacts.copy()
         return copied
 
     def forget(self) -> None:
@@ -157,89 +131,90 @@ class ConvexSteps:
     def refuse_overlap(self, when: str) -> None:
         """ValueError, which says `when`, where bodies overlap."""
         self._contacts(self.step, np.zeros((len(self.states), 6)))
-        share, gap, first, second = self._deepest.tolist()
+        share, gap, first, second = self.contacts.deepest.tolist()
         if share < -OVERLAP:
+            name = self.contacts.name
             raise ValueError(
-                f"position: bodies {self._name(first)!r} and {self._name(second)!r} overlap by {-gap:.6g} m "
-                f"{when}; move them apart, or let scene.resolve_overlaps() do it"
+                f"position: bodies {name(first)!r} and {name(second)!r} overlap by {-gap:.6g} m {when}; move them "
+                "apart, or let scene.resolve_overlaps() do it"
             )
 
     def lost(self) -> str | None:
         """The name of a body that has come where squares of lengths are no numbers, if there is one."""
         lost = np.flatnonzero(~(np.abs(self.states) < LARGEST).all(axis=1))
-        return self._names[lost[0]] if len(lost) else None
+        return self.contacts.name(lost[0]) if len(lost) else None
 
-    def take(self, bodies: NDArray[np.int64], states: Array) -> None:
+    def take(self, bodies: Whole, states: Array) -> None:
         """Let steps move more of the bodies, by number among those that move, from packed states (k, 13) on."""
         self.states[bodies] = states
         self.active[bodies] = self._fresh[bodies] = True
         self.owed[bodies], self.parting[bodies] = 0.0, False
 
-    def leave(self, bodies: NDArray[np.int64]) -> None:
+    def leave(self, bodies: Whole) -> None:
         """Let steps move these bodies no more."""
         self.active[bodies], self.states[bodies, 7:13] = False, 0.0
 
-    def touching(self) -> NDArray[np.int64]:
+    def touching(self) -> Whole:
         """Keys, as `contacts_within_reach` has them, of the contacts of bodies that are near each other now."""
         return self._contacts(self.step, np.zeros((len(self.states), 6)))[0]
-
-    def bodies_of(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The bodies (k, 2) of contacts, as the model counts them."""
-        second = np.where(
-            keys[:, 1] < 0, self._planes[keys[:, 5] * (keys[:, 1] < 0)], self._convex[keys[:, 1]]
-        )
-        return np.column_stack([self._convex[keys[:, 0]], second])
 
     def true_gaps(self, made: "Strike") -> Array:
         """The smallest gap (moving,) [m] of each body without the skins, of those that an impact knows of."""
         least = np.full(len(self.states), np.inf)
         if len(made.keys):
-            first, second = made.keys[:, 0], made.keys[:, 1]
-            gap = made.places[:, 6] + self.skins(made.keys)
+            first, second = self.contacts.moving_of(made.keys).T
+            gap = made.places[:, 6] + self.contacts.skins(made.keys)
             np.minimum.at(least, first, gap)
-            moves = (second >= 0) & (second < len(least))
-            np.minimum.at(least, second[moves], gap[moves])
+            np.minimum.at(least, second[second >= 0], gap[second >= 0])
         return least
-
-    def skins(self, keys: NDArray[np.int64]) -> Array:
-        """By how much [m] the shapes of the two bodies of each contact are grown."""
-        other = np.where(keys[:, 1] >= 0, self._skin[np.maximum(keys[:, 1], 0)], 0.0)
-        total: Array = self._skin[keys[:, 0]] + other
-        return total
 
     @np.errstate(over="ignore", invalid="ignore")
     def strike(self, time: float, span: float | None = None, pulls: bool = True) -> "Strike":
         """The impact of a step that begins now, at a time [s], which changes the velocities.
 
-        Contacts may close by their gap within a `span` [s], the step where nothing else is said; gravity's impulse
-        of a whole step comes first if it `pulls`. StepTooLongError, and nothing changes, where bodies overlap by
-        more than DEEPEST.
+        Contacts may close by their gap within a `span` [s], the step where nothing else is said; the impulse of a
+        whole step of gravity and other forces is given too if it `pulls`. StepTooLongError, and nothing changes,
+        where bodies overlap by more than DEEPEST; LawFailedError where the law has no answer.
         """
         span = self.step if span is None else span
-        active = self.active
         rotation = rotation_matrices(self.states[:, 3:7])
         inertia = rotation @ self._inertia @ rotation.transpose(0, 2, 1)
-        velocity = np.empty((len(self.states), 6))
-        velocity[:, :3] = self.states[:, 7:10]
-        velocity[:, 3:] = np.einsum("bij,bj->bi", rotation, self.states[:, 10:13])
+        inverse = np.zeros((len(self.states), 6, 6))
+        inverse[:, :3, :3] = self._inverse_mass
+        inverse[:, 3:, 3:] = rotation @ self._inverse_inertia @ rotation.transpose(0, 2, 1)
+        before = np.empty((len(self.states), 6))
+        before[:, :3] = self.states[:, 7:10]
+        before[:, 3:] = np.einsum("bij,bj->bi", rotation, self.states[:, 10:13])
         row = np.zeros((), BODY_STEP)
-        known = self._energy(velocity, inertia)
+        row["restitution_share"] = 1.0
+        pull = np.zeros_like(before)
         if pulls:
-            velocity[:, :3] += np.where(active, self.step + self.owed, 0.0)[:, None] * self._gravity
-        row["energy_before"] = self._energy(velocity, inertia)
+            acceleration = self._forces.acceleration(time, self.states, inverse)
+            pull = np.where(self.active, self.step + self.owed, 0.0)[:, None] * acceleration
+        struck, velocity, taken = [], before + pull, 0.0
+        if self._impacts.acts(self._surfaces.elastic):
+            half = before + 0.5 * pull
+            struck, velocity = self._struck(half, 0.5 * pull, inverse, row, span, time)
+            taken = self._energy(half, inertia) - self._energy(velocity, inertia)
+            velocity = velocity + 0.5 * pull
+        residual = float(row["residual"])
+        if pulls:
+            velocity = self._forces.resisted(velocity, inverse, self.step)
+        row["energy_before"] = self._energy(velocity, inertia) + taken
         keys, places, row["gap"] = self._contacts(span, velocity)
         self._refuse_depth(velocity, time)
+        made = self._resolved(keys, places, velocity, inverse, row, span)
+        row["residual"] = max(residual, float(row["residual"]))
         if pulls:
             self.owed[:] = 0.0
-        made = self._resolved(keys, places, velocity, inertia, row, span)
         velocity = made.velocity
         row["energy_after"] = self._energy(velocity, inertia)
-        made.gained = float(row["energy_after"]) - known
-        size = self.size[: len(velocity)]
-        speed = np.linalg.norm(velocity[:, :3], axis=1) + size * np.linalg.norm(velocity[:, 3:], axis=1)
-        row["speed"] = speed.max(initial=0.0, where=active)
+        made.gained = float(row["energy_after"]) - self._energy(before, inertia)
+        speed = np.linalg.norm(velocity[:, :3], axis=1) + self.size * np.linalg.norm(velocity[:, 3:], axis=1)
+        row["speed"] = speed.max(initial=0.0, where=self.active)
         self.states[:, 7:10] = velocity[:, :3]
         self.states[:, 10:13] = np.einsum("bji,bj->bi", rotation, velocity[:, 3:])
+        self._sum_up(made, struck, before, inverse)
         return made
 
     @np.errstate(over="ignore", invalid="ignore")
@@ -256,106 +231,93 @@ class ConvexSteps:
         turning = np.einsum("bi,bij,bj->b", velocity[:, 3:], inertia, velocity[:, 3:])
         return 0.5 * float(mass @ (velocity[:, :3] ** 2).sum(axis=1) + turning.sum(where=self.active))
 
-    def _boxes_of_fixed(self, model: Model) -> tuple[Array, Array, Array]:
-        """Of each fixed convex body: its rotation (f, 3, 3), and the lowest and highest coordinates (f, 3) of its
-        surface in its own axes."""
-        low, high = np.zeros((len(self.fixed), 3)), np.zeros((len(self.fixed), 3))
-        for k, body in enumerate(self.fixed.tolist()):
-            shape = model.shapes[body]
-            assert shape is not None
-            around = shape.radius + np.array([shape.disk, shape.disk, 0.0]) + np.abs(shape.semi_axes)
-            low[k], high[k] = shape.points.min(axis=0) - around, shape.points.max(axis=0) + around
-        return rotation_matrices(self._standing[:, 3:7]), low, high
-
-    def _near(self, reach: Array) -> tuple[NDArray[np.int64], Array]:
-        """Pairs (m, 2) of bodies whose bounding spheres, each grown by its `reach` (moving,) [m], meet, in order,
-        and how far these spheres are apart without it (m,) [m]; of fixed bodies boxes."""
-        place, count = self.states[:, :3], len(self.states)
-        size = self.size[:count]
-        grown, active = size + reach, self.active
-        large = active & (grown > LARGE * np.median(grown[active])) if active.any() else active
-        some, found = np.flatnonzero(active & ~large), [np.zeros((0, 2), np.int64)]
-        if len(some):
-            widest = 2.0 * float(grown[some].max())
-            found.append(some[KDTree(place[some]).query_pairs(widest, output_type="ndarray")])
-        for body in np.flatnonzero(large).tolist():
-            others = np.flatnonzero(active & (~large | (np.arange(count) > body)))
-            others = others[others != body]
-            found.append(np.column_stack([np.full(len(others), body), others]))
-        pairs = np.sort(np.concatenate(found), axis=1)
-        first, second = pairs.T
-        apart = np.linalg.norm(place[first] - place[second], axis=1) - size[first] - size[second]
-        meet = apart <= reach[first] + reach[second]
-        pairs, apart = pairs[meet], apart[meet]
-        rotation, low, high = self._boxes
-        for k in range(len(self.fixed)):
-            own = (place - self._standing[k, :3]) @ rotation[k]
-            off = np.maximum(np.maximum(low[k] - own, own - high[k]), 0.0)
-            room = np.linalg.norm(off, axis=1) - size
-            near = np.flatnonzero(room <= reach)
-            pairs = np.concatenate([pairs, np.column_stack([near, np.full(len(near), count + k)])])
-            apart = np.concatenate([apart, room[near]])
-        order = np.lexsort((pairs[:, 1], pairs[:, 0]))
-        return pairs[order], apart[order]
-
-    def _contacts(self, span: float, *velocities: Array) -> tuple[NDArray[np.int64], Array, float]:
-        """Keys and places, as `contacts_within_reach` has them, of all contacts that may close within a span [s] at
-        any of these velocities (moving, 6), and the smallest gap [m] of two bodies without their skins."""
-        count = len(self.states)
-        if not count:
-            return np.zeros((0, 6), np.int64), np.zeros((0, 7)), np.inf
-        turning = FLAT * self.size
-        spin = np.max([np.linalg.norm(each[:, 3:], axis=1) for each in velocities], axis=0)
-        speed = np.max([np.linalg.norm(each[:, :3], axis=1) for each in velocities], axis=0)
-        turning[:count] += span * self.size[:count] * spin
-        reach = np.where(self.active, span * speed + turning[:count], -np.inf)
-        pairs, apart = self._near(reach)
-        first, second = pairs.T
-        pair_reach = np.zeros(len(pairs))
-        for velocity in velocities:
-            moves = np.zeros((len(self.size), 3))
-            moves[:count] = velocity[:, :3]
-            way = span * np.linalg.norm(moves[first] - moves[second], axis=1)
-            pair_reach = np.maximum(pair_reach, way)
-        pair_reach += turning[first] + np.where(second < count, turning[second], 0.0)
-        chosen = apart <= pair_reach
-        states = np.concatenate([self.states, self._standing])
-        while True:
-            found, gap = convex_touches_kernels.contacts_within_reach(
-                self._shapes, self.size, self._skin, states, pairs[chosen], pair_reach[chosen], self._normals,
-                self._offsets, reach, FLAT, FLATTEST, CLEAR, *self._tables, self._deepest,
-            )  # fmt: skip
-            keys, places = self._tables
-            if found <= len(keys):
-                return keys[:found], places[:found], gap
-            self._tables = np.empty((2 * found, 6), np.int64), np.empty((2 * found, 7))
-
-    def _name(self, number: float) -> str:
-        """Of a body, or of the half-space -1 - number."""
-        which = int(number)
-        return self._names[which] if which >= 0 else self._plane_names[-1 - which]
+    def _contacts(self, span: float, *velocities: Array) -> tuple[Whole, Array, float]:
+        return self.contacts.within(self.states, self.active, span, *velocities)
 
     def _refuse_depth(self, velocity: Array, time: float) -> None:
-        share, gap, first, second = self._deepest.tolist()
+        share, gap, first, second = self.contacts.deepest.tolist()
         if share >= -DEEPEST:
             return
         fastest = float(np.linalg.norm(velocity[:, :3], axis=1).max())
         safe = min(0.5 * self.step, 0.1 * gap / share / max(fastest, 1e-300))
+        name = self.contacts.name
         raise StepTooLongError(
-            f"steps: {self.step:g} s has let {self._name(first)!r} and {self._name(second)!r} overlap by "
+            f"steps: {self.step:g} s has let {name(first)!r} and {name(second)!r} overlap by "
             f"{-gap:.3g} m, {-100.0 * share:.0f} % of the smaller one; take at most {safe:.1g} s, or a smaller "
             f"tolerance of the law (at t = {time:g} s)"
         )
 
+    def _network(
+        self, keys: Whole, places: Array, velocity: Array, inverse: Array, friction: Any, slack: Any = 0.0
+    ) -> ContactNetwork:
+        pairs = self.contacts.moving_of(keys)
+        jacobian = jacobian_of_points(pairs, places[:, :3], places[:, 3:6], self.states[:, :3])
+        return ContactNetwork(pairs, jacobian, inverse, velocity, friction, slack)
+
+    def _struck(
+        self, velocity: Array, rest: Array, inverse: Array, row: Any, span: float, time: float
+    ) -> tuple[list[Part], Array]:
+        """Keys, places, impulses and restitution of what is struck at these velocities (moving, 6), one after the
+        other, and the velocities after it; they change by `rest` in the rest of the step. Adds to the row of the
+        log."""
+        found: list[Part] = []
+        for _ in range(MOST_ROUNDS):
+            keys, places, _ = self._contacts(span, velocity + rest)
+            self._refuse_depth(velocity, time)
+            if not len(keys):
+                break
+            asked = self._asked(keys, places, velocity, rest, inverse, span)
+            fastest = float(np.linalg.norm(velocity[:, :3], axis=1).max(where=self.active, initial=0.0))
+            impulse = self._impacts.resolve(asked, fastest, row)
+            if impulse is None:
+                break
+            velocity = asked.network.velocity_after(impulse)
+            found.append((keys.copy(), places.copy(), impulse, asked.network.restitution))
+        return found, velocity
+
+    def _asked(
+        self, keys: Whole, places: Array, velocity: Array, rest: Array, inverse: Array, span: float
+    ) -> Asked:
+        bodies = self.contacts.bodies_of(keys)
+        material = self._surfaces.of(bodies)
+        network = self._network(
+            keys, places, velocity, inverse, self._surfaces.impact_friction(material)
+        )
+        mobility = np.zeros(len(keys))
+        for side in range(2):
+            there = network.bodies[:, side]
+            normal = network.jacobian[:, side, 0]
+            mobility += np.where(there >= 0, np.einsum("ci,cij,cj->c", normal, inverse[there], normal), 0.0)
+        approach = -network.contact_velocity()[:, 0]
+        network.restitution = self._surfaces.restitution(material, approach, mobility)
+        gap = places[:, 6] + self._nearer.room(keys)
+        return Asked(
+            network,
+            gap + span * network.contact_velocity(velocity + rest)[:, 0],
+            np.minimum(self.contacts.size[keys[:, 0]], self.contacts.size[keys[:, 1]]),
+            contact_names(self._scene, bodies),
+        )
+
+    def _sum_up(self, made: Strike, struck: list[Part], before: Array, inverse: Array) -> None:
+        """Let the impact of a step have the impulses of what was struck too, and its row the force of fixed bodies."""
+        if struck:
+            parts = [*struck, (made.keys, made.places, made.impulse, np.zeros(len(made.keys)))]
+            keys, places, impulses, restitution = (np.concatenate(part) for part in zip(*parts, strict=True))
+            _, first, which = np.unique(_codes(keys), return_index=True, return_inverse=True)
+            made.keys, made.places = keys[first], places[first]
+            made.impulse = np.zeros((len(first), 3))
+            np.add.at(made.impulse, which, impulses)
+            friction = self._surfaces.impact_friction(self._surfaces.of(self.contacts.bodies_of(made.keys)))
+            made.network = self._network(made.keys, made.places, before, inverse, friction)
+            np.maximum.at(made.network.restitution, which, restitution)
+        if made.network is not None:
+            by_fixed = made.network.bodies[:, 1] < 0
+            frame = made.network.jacobian[by_fixed, 0, :, :3]
+            made.row["support"] = np.einsum("crj,cr->j", frame, made.impulse[by_fixed]) / self.step
+
     def _resolved(
-        self,
-        keys: NDArray[np.int64],
-        places: Array,
-        velocity: Array,
-        inertia: Array,
-        row: Any,
-        span: float,
-    ) -> "Strike":
+        self, keys: Whole, places: Array, velocity: Array, inverse: Array, row: Any, span: float
+    ) -> Strike:
         """The impact of all contacts that may close within a span [s], at these velocities or at those after it;
         fills the row of the log."""
         made = Strike(row, keys[:0], places[:0], velocity)
@@ -364,12 +326,10 @@ class ConvexSteps:
             if not len(keys):
                 break
             self._mind_near(keys, places)
-            made = self._impact(keys, places, velocity, inertia, row, span)
+            made = self._impact(keys, places, velocity, inverse, row, span)
             gained = np.linalg.norm(made.velocity[:, :3] - velocity[:, :3], axis=1)
-            gained += self.size[: len(gained)] * np.linalg.norm(
-                made.velocity[:, 3:] - velocity[:, 3:], axis=1
-            )
-            if (span * gained <= 0.5 * FLAT * self.size[: len(gained)]).all():
+            gained += self.size * np.linalg.norm(made.velocity[:, 3:] - velocity[:, 3:], axis=1)
+            if (span * gained <= 0.5 * FLAT * self.size).all():
                 break  # they reach no farther than was looked
             codes = _codes(keys)
             keys, places, _ = self._contacts(span, velocity, made.velocity)
@@ -378,56 +338,34 @@ class ConvexSteps:
         self._fresh[:] = False
         return made
 
-    def _mind_near(self, keys: NDArray[np.int64], places: Array) -> None:
+    def _mind_near(self, keys: Whole, places: Array) -> None:
         """Let pairs of bodies that steps move only from now on stay as near each other as they are; those that know
         each other longer part no more where they have parted."""
         if not (self._fresh.any() or self._nearer.count):
             return
-        first, second = keys[:, 0], keys[:, 1]
-        moves = (second >= 0) & (second < len(self.states))
-        fresh = self._fresh[first] | (moves & self._fresh[np.where(moves, second, 0)])
-        skin = self.skins(keys)
+        first, second = self.contacts.moving_of(keys).T
+        fresh = self._fresh[first] | ((second >= 0) & self._fresh[second])
+        skin = self.contacts.skins(keys)
         near = self._nearer.shrunk(keys, places[:, 6], ~fresh & ~self.parting[first])
         self._nearer = near.with_contacts(keys[fresh], places[fresh, 6], skin[fresh])
 
     def _impact(
-        self,
-        keys: NDArray[np.int64],
-        places: Array,
-        velocity: Array,
-        inertia: Array,
-        row: Any,
-        span: float,
-    ) -> "Strike":
+        self, keys: Whole, places: Array, velocity: Array, inverse: Array, row: Any, span: float
+    ) -> Strike:
         """The impact of these contacts; fills the row of the log."""
-        first, second, count = keys[:, 0], keys[:, 1], len(self.states)
-        on_plane, moves = second == convex_touches_kernels.HALF_SPACE, second < count
-        other = self._kind[second]
-        other[on_plane] = self._plane_kind[keys[on_plane, 5]]
-        friction = self._friction[self._kind[first], other]
+        friction = self._surfaces.friction(self._surfaces.of(self.contacts.bodies_of(keys)))
         gap = places[:, 6] + self._nearer.room(keys)
-        network = ContactNetwork.of_points(
-            np.column_stack([first, np.where(moves, second, -1)]),
-            places[:, :3],
-            places[:, 3:6],
-            self.states[:, :3],
-            self._mass,
-            inertia,
-            velocity,
-            friction,
-            np.maximum(gap / span, -PARTING * self.step * float(np.linalg.norm(self._gravity))),
-        )
+        slack = np.maximum(gap / span, -PARTING * self.step * self._pull)
+        network = self._network(keys, places, velocity, inverse, friction, slack)
         frame = network.jacobian[:, 0, :, :3]
-        outcome = self.law.resolve_network(network, start=self._start(keys, frame, friction))
+        outcome = self.lasting.resolve_network(network, start=self._start(keys, frame, friction))
         self._keep(keys, frame, outcome.impulse)
         normal, slip = outcome.impulse[:, 0], np.linalg.norm(outcome.impulse[:, 1:], axis=1)
-        by_fixed = on_plane | ~moves
         row["sweeps"], row["residual"] = outcome.sweeps, outcome.residual
         row["beyond_cone"] = (slip - friction * normal).max() / max(normal.max(), 1e-300)
-        row["support"] = np.einsum("crj,cr->j", frame[by_fixed], outcome.impulse[by_fixed]) / self.step
         return Strike(row, keys, places, outcome.velocity, network, outcome.impulse)
 
-    def _start(self, keys: NDArray[np.int64], frame: Array, friction: Array) -> Array:
+    def _start(self, keys: Whole, frame: Array, friction: Array) -> Array:
         """Impulses (nc, 3) in the contacts' frames that the same features had a step before, else zero."""
         codes, impulses = self._known
         start = np.zeros((len(keys), 3))
@@ -439,20 +377,14 @@ class ConvexSteps:
             relaxation_kernels.within_cones(start.reshape(-1), friction, 3)
         return start
 
-    def _keep(self, keys: NDArray[np.int64], frame: Array, impulse: Array) -> None:
+    def _keep(self, keys: Whole, frame: Array, impulse: Array) -> None:
         """Remember impulses in world axes."""
         codes = _codes(keys)
         order = np.argsort(codes, kind="stable")
         self._known = codes[order], np.einsum("crj,cr->cj", frame, impulse)[order]
 
 
-def _typed(shapes: Iterable[CollisionShape]) -> Any:
-    """A list of shapes for kernels, or one that is empty."""
-    found = list(shapes)
-    return List(found) if found else found
-
-
-def _codes(keys: NDArray[np.int64]) -> NDArray[np.uint64]:
+def _codes(keys: Whole) -> NDArray[np.uint64]:
     """One number for each contact, which the same features have at every step; two that agree by chance only begin
     with each other's impulses."""
     codes = np.zeros(len(keys), np.uint64)

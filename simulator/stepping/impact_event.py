@@ -20,14 +20,15 @@ def note_impact(
     assert network is not None
     rows = np.zeros(len(struck), dtype=log.event_contacts.dtype)
     keys, places = made.keys[struck], made.places[struck]
-    rows["first"], rows["second"] = steps.bodies_of(keys).T
+    rows["first"], rows["second"] = steps.contacts.bodies_of(keys).T
     rows["feature"], rows["index"] = keys[:, 2:4], keys[:, 4:6]
     rows["index"][keys[:, 1] < 0, 1] = 0  # the one face of a half-space
-    rows["point"], rows["gap"] = places[:, :3], places[:, 6] + steps.skins(keys)
+    rows["point"], rows["gap"] = places[:, :3], places[:, 6] + steps.contacts.skins(keys)
     rows["normal"], rows["tangent"] = (network.jacobian[struck, 0, k, :3] for k in (0, 1))
     rows["velocity"] = network.contact_velocity()[struck]
     rows["after"] = network.contact_velocity(made.velocity)[struck]
-    rows["impulse"], rows["friction"] = made.impulse[struck], network.friction[struck]
+    rows["impulse"] = made.impulse[struck]
+    rows["friction"], rows["restitution"] = network.friction[struck], network.restitution[struck]
     words = {
         "status": ImpactStatus.RESOLVED.value,
         "message": "",

@@ -14,18 +14,20 @@ energy [J] with gravity's impulse, before and after the impacts."""
 
 
 BODY_STEP = np.dtype(
-    [(name, np.int64) for name in ("contacts", "sweeps")]
+    [(name, np.int64) for name in ("contacts", "sweeps", "impacts")]
     + [
         (name, np.float64)
         for name in ("time", "residual", "energy_before", "energy_after", "beyond_cone", "gap", "speed")
     ]
+    + [("restitution_share", np.float64)]
     + [("support", np.float64, (3,))]
 )
-"""Of a step of convex bodies: contacts that it could close; sweeps; the time at its end [s]; the residual that the
+"""Of a step of convex bodies: contacts that it could close; sweeps; islands whose impact a law resolved before; the time at its end [s]; the residual that the
 sweeps left, relative to the largest impulse; kinetic energy [J] with gravity's impulse, before and after the
 impacts; the most friction above what the normal impulse allows, relative to the largest impulse; the smallest gap
 of two hulls at its start [m], infinite without any near; a bound of the speed of the fastest point of a body after
-it [m/s]; the force of fixed bodies on those that move [N], world axes."""
+it [m/s]; the least share of their restitution that contacts had which were struck, so that no energy was gained; the
+force of fixed bodies on those that move [N], world axes."""
 
 
 class StepLog:

@@ -30,13 +30,16 @@ class StepRecord:
     """What has been written of the bodies that move, and the work of their steps.
 
     slow : [m/s], SLOW in numbers
-    enough : steps in a row, none faster than that, after which bodies are at rest
+    enough : steps in a row, none faster than that, after which bodies are at rest; more than there are where functions
+        of a user push
     """
 
     def __init__(self, model: Model, step: float):
         moving = np.flatnonzero(model.movable)
         self.slow = SLOW * step * float(np.linalg.norm(model.gravity))
         self.enough = max(1, round(min(CALM / step, MOST_STEPS)))
+        if model.scene.force_functions:  # which may push at any time
+            self.enough = int(MOST_STEPS) + 1
         self._size, self._step = model.size[moving], step
         self._weight = model.mass[moving, None] * model.gravity
         self._written, self._written_at = np.zeros((len(moving), 13)), np.zeros(len(moving))

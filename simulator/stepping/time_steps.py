@@ -25,7 +25,7 @@ from .checkpoints import Checkpoints
 from .errors import StepTooLongError
 from .flows import Inflow, Outflow
 from .inlets import Inlets
-from .scene_checks import refuse_law, refuse_not_sphere, refuse_scene
+from .scene_checks import refuse_law, refuse_sphere_scene
 from .scene_spheres import names_of, surfaces_of, table_of
 from .setup import setup_of
 from .step_log import STEP, StepLog
@@ -108,7 +108,7 @@ class TimeSteps:
         largest_overlap: float = 0.2,
     ):
         refuse_law(law)
-        refuse_scene(scene, refuse_not_sphere)
+        refuse_sphere_scene(scene)
         self.scene, self.law = scene, law
         self.step = checks.number("step", step, above=0.0, maximum=_LONGEST_STEP)
         self.largest_overlap = checks.number("largest_overlap", largest_overlap, above=0.0)
