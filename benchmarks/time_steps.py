@@ -43,7 +43,7 @@ def settling(count: int) -> tuple[Scene, np.ndarray, np.ndarray]:
     return scene, places, velocity
 
 
-def mujoco_seconds(count: int, duration: float) -> tuple[float, float]:
+def mujoco_seconds(count: int, duration: float, solver: str) -> tuple[float, float]:
     """Processor time [s] of MuJoCo, and its deepest overlap in radii."""
     import mujoco
 
@@ -65,7 +65,7 @@ def mujoco_seconds(count: int, duration: float) -> tuple[float, float]:
             f'friction="{FRICTION} 0 0"/></body>'
         )
     model = mujoco.MjModel.from_xml_string(
-        f'<mujoco><option timestep="{STEP}" cone="elliptic"/><size memory="2G"/>'
+        f'<mujoco><option timestep="{STEP}" cone="elliptic" solver="{solver}"/><size memory="2G"/>'
         '<default><geom condim="3"/></default>'
         f"<worldbody>{''.join(world)}</worldbody></mujoco>"
     )
@@ -165,6 +165,9 @@ def main() -> None:
     )
     parser.add_argument("--duration", type=float, default=1.0, help="simulated time of the settling [s]")
     parser.add_argument("--tolerance", type=float, default=1e-4, help="of the settling (1e-4)")
+    parser.add_argument(
+        "--solver", choices=["Newton", "CG", "PGS"], default="Newton", help="of MuJoCo (Newton, its default)"
+    )
     parser.add_argument("--flows", type=float, nargs="*", default=[0.275, 0.436], metavar="SHARE",
                         help="lengths of channels over the paper's; 1 is 250,000 spheres")  # fmt: skip
     parser.add_argument(
@@ -180,7 +183,7 @@ def main() -> None:
         )
         for count in options.settling:
             mine, overlap, above = carom_seconds(count, options.duration, law)
-            theirs, soft = mujoco_seconds(count, options.duration)
+            theirs, soft = mujoco_seconds(count, options.duration, options.solver)
             table.add_row(
                 str(count), f"{mine:.2f} s", f"{theirs:.2f} s", f"{mine / theirs:.2f}", f"{overlap:.1e}",
                 f"{soft:.1e}", f"{100 * above:.1f} %",

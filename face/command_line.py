@@ -248,8 +248,8 @@ examples:
         "--steps",
         type=positive_number,
         metavar="S",
-        help="move convex bodies by time steps of this length [s] instead of event by event: for heaps of hundreds. "
-        "The law resolves what is struck, maximum-dissipation to a loose tolerance what lasts",
+        help="move convex bodies by time steps of this length [s] instead of event by event: for heaps of "
+        "hundreds, under any law, which resolves what is struck",
     )
     run.add_argument(
         "--steps-above",

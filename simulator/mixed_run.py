@@ -25,9 +25,9 @@ from .integrator import Integrator
 from .run_in_progress import LOOK_AHEAD, RunInProgress
 from .state import Array
 from .stepping.convex_steps import ConvexSteps, Strike
+from .stepping.errors import LawFailedError
 from .stepping.impact_event import note_impact
 from .stepping.near_pairs import islands, sizes_of
-from .stepping.errors import LawFailedError
 from .stepping.scene_checks import refuse_convex_scene
 from .stepping.step_log import BODY_STEP, StepLog
 from .stepping.step_record import StepRecord

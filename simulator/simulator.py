@@ -44,13 +44,14 @@ class Simulator:
     record : path of an HDF5 recording written while the run goes, or None
     event_limit : events after which a run stops with a status, a whole number from 0 on
     integrator : how motion is integrated where it has no closed form; None takes ``Integrator()``
-    steps : None: from event to event. A length [s]: by time steps of it, each one impact of all contacts that could
-        close within it, for heaps of hundreds of convex bodies. The law is then a `MaximumDissipation`, impacts are
-        inelastic, there are no events, and joints, drag, forces of a user, sensors, groups, planar scenes, triangle
-        meshes, `integrator`, `event_limit` and what needs events are refused by name. Bodies that move are grown by
-        half a percent of their size. `run` raises StepTooLongError where bodies overlap deeply.
+    steps : None: from event to event. A length [s]: by time steps of it, for heaps of hundreds of convex bodies. In
+        each the law resolves what is struck, then one impact problem all contacts that could close within it.
+        There are no events, and joints, sensors, triangle meshes, rolling and spinning friction, `integrator`,
+        `event_limit` and what needs events are refused by name. Bodies that move are grown by half a percent of
+        their size. `run` raises StepTooLongError where bodies overlap deeply.
         `Steps(length, above)`: so go islands of more than so many bodies, and all else from event to event, under
-        `law`; what hits such an island is met at its exact time. Scenes are refused as above.
+        `law`; what hits such an island is met at its exact time. Scenes are refused as above, and with drag and
+        forces of a user.
 
     Raises ValueError where bodies overlap or a joint is beyond its limits at the start, TypeError for shapes that
     cannot collide yet, and either for a bad argument, which it names.
@@ -171,6 +172,8 @@ class Simulator:
 
         time : at its end [s]
         contacts, sweeps : how many a step could close, and of how many sweeps its solution took
+        impacts : islands that were struck, and that the law resolved before
+        restitution_share : the least share of their restitution that these had, so that no energy was gained
         residual : that these left, relative to the largest impulse
         energy_before, energy_after : kinetic energy [J] with gravity's impulse, before and after the impacts
         beyond_cone : most friction above what the normal impulse allows, relative to the largest impulse

@@ -218,7 +218,9 @@ class SteppedRun:
             run.rest_time = max(self.time - self._calm * self.step, 0.0) if rests else None
             ended = RunStatus.AT_REST if rests else RunStatus.REACHED_END
             run.status = ended if whole else RunStatus.UNFINISHED
-            run.message = f"{run.status.advice} {self.log.convergence(self._bodies.lasting.tolerance, self.step)}"
+            run.message = (
+                f"{run.status.advice} {self.log.convergence(self._bodies.lasting.tolerance, self.step)}"
+            )
         self._record.arrive(run, self.time)
         if self.recorder:
             self.recorder.flush(final=whole)

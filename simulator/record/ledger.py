@@ -12,17 +12,18 @@ class EnergyLedger:
     """Energy of all bodies [J] at times [s], and the work done on them since the start.
 
     kinetic, potential, springs : energy now, of motion, in gravity, and in the springs of joints
+    begun : all energy when the run began
     friction, damping, drag, drives, applied : work since the start: of friction, dampers in joints, drag,
     drives, and functions of the user; what dissipates is negative
     closing : change by ends of infinitely many bounces, of slip too slow to matter and of drift, and by time steps
     impacts : by impact laws
-    begun : energy when the run began
     """
 
     time: Any
     kinetic: Any
     potential: Any
     springs: Any
+    begun: float
     friction: Any
     damping: Any
     drag: Any
@@ -30,7 +31,6 @@ class EnergyLedger:
     applied: Any
     closing: Any
     impacts: Any
-    begun: float
 
     @property
     def energy(self) -> Any:

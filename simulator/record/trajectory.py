@@ -376,7 +376,8 @@ class Trajectory:
         works = work_until(self.log, np.atleast_1d(np.asarray(t, dtype=float)), side)
         done = works[0].tolist() if np.ndim(t) == 0 else works.T
         energies = (model.kinetic_energy(state), model.potential_energy(state), model.spring_energy(state))
-        return EnergyLedger(t, *energies, *done, float(self.energy(self.start_time, "left")))
+        begun = float(self.energy(self.start_time, "left"))
+        return EnergyLedger(t, *energies, begun, *done)
 
     @interrupts_wait()
     def contact_forces(self, t: float, side: str = "right") -> "ContactForces":

@@ -3,8 +3,8 @@
 Between two steps every body flies without forces, which is exact also for its turning. At a step the impulse of
 gravity and of other forces is added to the velocities. What is struck then is resolved by the law
 (`step_impacts.py`); and all contacts that are closed or could close within the step, by relaxation, change the
-velocities so that none closes by more than its gap (Preclik, Eibl & Rüde, section 3.1, where the gap over the step is
-added to the normal velocity). Relaxation begins with the impulses that the same features had a step before.
+velocities so that none closes by more than its gap (Preclik, Eibl & Rüde, section 3.1, where the gap over the step
+is added to the normal velocity). Relaxation begins with the impulses that the same features had a step before.
 
 That was chosen by trying (the first hundred stones of `carom demo pile`, 1.6 s in steps of 2 ms, 10 s on one core).
 Stopping contacts where they are instead of where their gap ends takes 21 s and leaves stones that fall shut
@@ -87,8 +87,8 @@ class ConvexSteps:
     """The convex bodies of a model that move, from one step [s] to the next under a law.
 
     contacts : which bodies these are, and where they could touch
-    lasting : the law of all contacts that are not struck: the law itself, or where it is no `MaximumDissipation` the
-        one that `loose_law` gives
+    lasting : the law of all contacts that are not struck: the law itself, or where it is no `MaximumDissipation`
+        the one that `loose_law` gives
     states : (moving, 13) packed, at the time to which the last step went
     active : (moving,) which of them steps move; the others are as if they were not there
     owed : (moving,) [s] of gravity's pull that the next step gives beside its own
@@ -191,7 +191,8 @@ class ConvexSteps:
         if pulls:
             acceleration = self._forces.acceleration(time, self.states, inverse)
             pull = np.where(self.active, self.step + self.owed, 0.0)[:, None] * acceleration
-        struck, velocity, taken = [], before + pull, 0.0
+        struck: list[Part] = []
+        velocity, taken = before + pull, 0.0
         if self._impacts.acts(self._surfaces.elastic):
             half = before + 0.5 * pull
             struck, velocity = self._struck(half, 0.5 * pull, inverse, row, span, time)
@@ -280,9 +281,7 @@ class ConvexSteps:
     ) -> Asked:
         bodies = self.contacts.bodies_of(keys)
         material = self._surfaces.of(bodies)
-        network = self._network(
-            keys, places, velocity, inverse, self._surfaces.impact_friction(material)
-        )
+        network = self._network(keys, places, velocity, inverse, self._surfaces.impact_friction(material))
         mobility = np.zeros(len(keys))
         for side in range(2):
             there = network.bodies[:, side]
@@ -299,7 +298,7 @@ class ConvexSteps:
         )
 
     def _sum_up(self, made: Strike, struck: list[Part], before: Array, inverse: Array) -> None:
-        """Let the impact of a step have the impulses of what was struck too, and its row the force of fixed bodies."""
+        """Let the impact of a step have the impulses of what was struck, and its row the force of fixed bodies."""
         if struck:
             parts = [*struck, (made.keys, made.places, made.impulse, np.zeros(len(made.keys)))]
             keys, places, impulses, restitution = (np.concatenate(part) for part in zip(*parts, strict=True))

@@ -34,8 +34,8 @@ def note_depth(deepest, least, gap, size, a, b):
 
 @kernel(allocates=True)
 def contacts_within_reach(
-    shapes, size, skin, states, pairs, pair_reach, normals, offsets, plane_reach, flat, flattest, clear, keys, places,
-    deepest,
+    shapes, size, skin, states, pairs, pair_reach, normals, offsets, plane_reach, flat, flattest, clear, keys,
+    places, deepest,
 ):  # fmt: skip
     """Fill keys (k, 6) and places (k, 7) with contacts; returns how many there are, written or not, and the
     smallest gap [m] of a pair without the skins (n,) [m] by which the shapes are grown. Fill deepest (4,) with the
@@ -44,8 +44,8 @@ def contacts_within_reach(
     A key: both bodies, then their features, then the numbers of these; of a half-space HALF_SPACE, FACE and its own
     number. A place: point, normal towards the first body, gap of the grown shapes. `pairs` (m, 2) may meet if their
     gap is at most `pair_reach` (m,) [m], one of the first bodies and one of the half-spaces (p, 3), (p,) if it is
-    at most `plane_reach` (p, moving). Bodies are first moved along the axis between them to `clear` of the larger one's
-    size apart, but of no more than twice the smaller one's, so that the contacts are those with which they meet.
+    at most `plane_reach` (p, moving). Bodies are first moved along the axis between them to `clear` of the larger
+    one's size apart, but of no more than twice the smaller one's, so that contacts are those with which they meet.
     Features take part that are level within `flat` of that size, and up to `flattest` of it where the bodies may
     close as much.
     """

@@ -87,4 +87,3 @@ class Meetings:
 def _code(first: Whole | int, second: Whole | int) -> Whole | int:
     """One number of a pair, the lower body first; in the order of pairs."""
     return (first << 32) + second
-

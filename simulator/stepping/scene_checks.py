@@ -47,8 +47,8 @@ def refuse_sphere_scene(scene: Scene) -> None:
 
 
 def refuse_convex_scene(scene: Scene, forces: bool) -> None:
-    """ValueError or TypeError for what time steps of convex bodies do not do, by the name of the field; `forces` says
-    whether they have those that gravity is not."""
+    """ValueError or TypeError for what time steps of convex bodies do not do, by the name of the field; `forces`
+    says whether they have others than gravity."""
     _refuse_no_scene(scene)
     fields = {"joints": len(scene.joints)}
     if not forces:

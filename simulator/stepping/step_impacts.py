@@ -2,10 +2,10 @@
 
 Which contacts are struck? Those that close within the step faster than what gravity gives in two steps, where
 surfaces have restitution or the law is not `MaximumDissipation`. Each is resolved with the island of all contacts
-that touch or close with it, at the velocities of mid-step, when half of gravity's impulse has been given: then a ball
-that falls and bounces without loss keeps its energy for ever (to E' = v²/2 + g z - g h v/2, which steps of length h
-conserve), where it would lose 2 g h / v of it at each bounce with the velocities before or after the impulse. What
-an impact drives on is looked for again and resolved in turn, so that a row of balls with gaps between them hands
+that touch or close with it, at the velocities of mid-step, when half of gravity's impulse has been given: then a
+ball that falls and bounces without loss keeps its energy for ever (E' = v²/2 + g z - g h v/2, which steps of
+length h conserve), where it would lose 2 g h / v of it at each bounce with the velocities before or after the
+impulse. What an impact drives on is looked for again and resolved in turn, so that a row of balls with gaps hands
 its speed on within one step. Whatever closes after that is slow, and is left to the lasting contacts.
 
 Rejected: restitution in the equations of the lasting contacts (as Newton's e times the speed of approach in place
@@ -83,8 +83,8 @@ class StepImpacts:
         return elastic or not self._inelastic
 
     def resolve(self, asked: Asked, fastest: float, row: NDArray) -> Array | None:
-        """Impulses (k, 3) of all islands in which something is struck, None where nothing is; adds to the row of the
-        log. `fastest` is the speed [m/s] of the fastest body. LawFailedError where the law gives no answer."""
+        """Impulses (k, 3) of all islands in which something is struck, None where nothing is; adds to the row of
+        the log. `fastest` is the speed [m/s] of the fastest body. LawFailedError where the law gives no answer."""
         network = asked.network
         approach = -network.contact_velocity()[:, 0]
         joined = asked.closing <= TOUCH * asked.size

@@ -22,12 +22,12 @@ BODY_STEP = np.dtype(
     + [("restitution_share", np.float64)]
     + [("support", np.float64, (3,))]
 )
-"""Of a step of convex bodies: contacts that it could close; sweeps; islands whose impact a law resolved before; the time at its end [s]; the residual that the
-sweeps left, relative to the largest impulse; kinetic energy [J] with gravity's impulse, before and after the
-impacts; the most friction above what the normal impulse allows, relative to the largest impulse; the smallest gap
-of two hulls at its start [m], infinite without any near; a bound of the speed of the fastest point of a body after
-it [m/s]; the least share of their restitution that contacts had which were struck, so that no energy was gained; the
-force of fixed bodies on those that move [N], world axes."""
+"""Of a step of convex bodies: contacts that it could close; sweeps; islands whose impact a law resolved before; the
+time at its end [s]; the residual that the sweeps left, relative to the largest impulse; kinetic energy [J] with the
+impulse of gravity and other forces, before and after the impacts; the most friction above what the normal impulse
+allows, relative to the largest impulse; the smallest gap of two hulls at its start [m], infinite without any near;
+a bound of the speed of the fastest point of a body after it [m/s]; the least share of their restitution that what
+was struck had, so that no energy was gained; the force of fixed bodies on those that move [N], world axes."""
 
 
 class StepLog:

@@ -30,8 +30,8 @@ class StepRecord:
     """What has been written of the bodies that move, and the work of their steps.
 
     slow : [m/s], SLOW in numbers
-    enough : steps in a row, none faster than that, after which bodies are at rest; more than there are where functions
-        of a user push
+    enough : steps in a row, none faster than that, after which bodies are at rest; more than there are where
+        functions of a user push
     """
 
     def __init__(self, model: Model, step: float):

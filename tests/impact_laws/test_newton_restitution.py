@@ -208,7 +208,9 @@ def test_a_run_resolves_its_impacts_as_the_law_does(law):
 def test_a_loose_law_has_all_of_its_restitution(rule):
     """Saved: solved to 1e-4, the four corners of a box that slides were left without any."""
     corners = [(x, y, -0.05) for x in (-0.1, 0.1) for y in (-0.15, 0.15)]
-    box = carom.Body(carom.Box((0.2, 0.3, 0.1)), density=1000.0, velocity=(1, 0.4, -3), angular_velocity=(0, 0, 2))
+    box = carom.Body(
+        carom.Box((0.2, 0.3, 0.1)), density=1000.0, velocity=(1, 0.4, -3), angular_velocity=(0, 0, 2)
+    )
     problem = carom.contact_problem(box, None, corners, (0, 0, 1), friction=0.2, restitution=0.5)
     outcome = MaximumDissipation(rule, tolerance=1e-4, max_sweeps=500).resolve(problem)
     assert outcome.resolved

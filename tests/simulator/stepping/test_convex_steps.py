@@ -435,7 +435,11 @@ FACES = np.array([(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)])
     ("change", "error", "said"),
     [
         ({"shape": carom.Mesh((CORNERS, FACES))}, TypeError, "'other': expected a convex shape"),
-        ({"shape": carom.Mesh((CORNERS, FACES)), "fixed": True, "density": None}, TypeError, "'other': expected a"),
+        (
+            {"shape": carom.Mesh((CORNERS, FACES)), "fixed": True, "density": None},
+            TypeError,
+            "'other': expected a",
+        ),
         ({"material": carom.Material(rolling_friction=0.1)}, ValueError, "'other'.*no rolling_friction"),
         ({"sensor": True}, ValueError, "'other': time steps have no sensors"),
         ({"shape": carom.Ellipsoid((0.1, 0.2, 0.3))}, TypeError, "llipsoid"),
@@ -457,7 +461,9 @@ def test_scenes_that_steps_cannot_move_are_refused_by_name():
         carom.Simulator(brick_on_floor(), carom.StrongeCoulomb, steps=1e-3)
     soft = brick_on_floor(height=1.0)
     soft.set_pair_material("brick", "floor", carom.Material(spinning_friction=0.1))
-    with pytest.raises(ValueError, match="the pair of 'floor' and 'brick': time steps have no rolling_friction"):
+    with pytest.raises(
+        ValueError, match="the pair of 'floor' and 'brick': time steps have no rolling_friction"
+    ):
         carom.Simulator(soft, LAW, steps=1e-3)
     for step, error in ((0.0, ValueError), (-1e-3, ValueError), (np.nan, ValueError), ("1", TypeError)):
         with pytest.raises(error, match="steps: expected"):

@@ -11,12 +11,13 @@ TEXT = (Path(__file__).parents[3] / "docs" / "steps.md").read_text(encoding="utf
 def test_the_examples_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", TEXT, flags=re.DOTALL)
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     names: dict = {}
     for block in blocks:
         exec(compile(block, "steps.md", "exec"), names)
     assert names["heap"].overlap_at(3.0) == 0.0
     assert " steps of 0.002 s" in names["heap"].message
+    assert abs(names["bounces"]["ball"].position(0.813)[2] - 0.74) < 5e-3
     impacts = [event for event in names["both"]["ball"].events if event.outcome is not None]
     assert impacts
     ledger = names["both"].ledger(np.linspace(0.0, names["both"].end_time, 200))

@@ -28,7 +28,9 @@ def scene_of(material: carom.Material, *bodies: carom.Body, floor: bool = True, 
 
 
 def ball(material: carom.Material, position, name: str = "ball", **state) -> carom.Body:
-    return carom.Body(carom.Sphere(0.1), density=1000.0, position=position, material=material, name=name, **state)
+    return carom.Body(
+        carom.Sphere(0.1), density=1000.0, position=position, material=material, name=name, **state
+    )
 
 
 def heights(run: carom.Trajectory, start: float, end: float) -> np.ndarray:
@@ -38,7 +40,12 @@ def heights(run: carom.Trajectory, start: float, end: float) -> np.ndarray:
 def tossed(material: carom.Material, seed: int, count: int = 5) -> carom.Scene:
     """Bodies of several shapes that fall on a floor and on each other."""
     random = np.random.default_rng(seed)
-    shapes = (carom.Box((0.1, 0.08, 0.05)), carom.Sphere(0.05), carom.Capsule(0.03, 0.1), carom.Cylinder(0.04, 0.1))
+    shapes = (
+        carom.Box((0.1, 0.08, 0.05)),
+        carom.Sphere(0.05),
+        carom.Capsule(0.03, 0.1),
+        carom.Cylinder(0.04, 0.1),
+    )
     bodies = []
     for k in range(count):
         turn = random.normal(size=4)
@@ -61,7 +68,9 @@ def test_a_ball_that_loses_nothing_rises_to_its_height_for_ever(law, step):
     simulator = carom.Simulator(scene_of(material, ball(material, (0, 0, 1.0))), law, steps=step)
     run = simulator.run(4.0)
     assert simulator.step_log["impacts"].sum() == 5
-    assert heights(run, 3.0, 4.0).max() == pytest.approx(1.0, abs=1e-9 if law.name == "compliant-contact" else 1e-12)
+    assert heights(run, 3.0, 4.0).max() == pytest.approx(
+        1.0, abs=1e-9 if law.name == "compliant-contact" else 1e-12
+    )
 
 
 @pytest.mark.parametrize("law", ELASTIC, ids=named)
@@ -96,16 +105,20 @@ def test_speed_of_a_bounce_is_the_coefficient_times_that_at_mid_step(law):
 
 @pytest.mark.parametrize("law", ROUGH, ids=named)
 def test_an_oblique_impact_is_that_of_the_law(law):
-    """Four corners of a box that slides and spins come down at once: the answer to the problem of those contacts."""
-    material = carom.Material(friction=0.9, restitution=0.5 if law.honours_restitution else 0.0, impact_friction=0.2)
+    """Four corners of a box that slides and spins come down at once: the answer to the problem of these."""
+    material = carom.Material(
+        friction=0.9, restitution=0.5 if law.honours_restitution else 0.0, impact_friction=0.2
+    )
     box = carom.Body(
-        carom.Box((0.2, 0.3, 0.1)), density=1000.0, position=(0, 0, 0.0505), velocity=(1.0, 0.4, -3.0), material=material,
-        angular_velocity=(0, 0, 2.0), name="box",
+        carom.Box((0.2, 0.3, 0.1)), density=1000.0, position=(0, 0, 0.0505), velocity=(1.0, 0.4, -3.0),
+        material=material, angular_velocity=(0, 0, 2.0), name="box",
     )  # fmt: skip
     scene = scene_of(material, box, gravity=(0, 0, 0))
     run = carom.Simulator(scene, law, steps=1e-2).run(1e-2)
     corners = [(x, y, 0.0) for x in (-0.1, 0.1) for y in (-0.15, 0.15)]
-    problem = carom.contact_problem(box, None, corners, (0, 0, 1), friction=0.2, restitution=material.restitution)
+    problem = carom.contact_problem(
+        box, None, corners, (0, 0, 1), friction=0.2, restitution=material.restitution
+    )
     expected = problem.generalized_velocity(law.resolve(problem, np.random.default_rng(0)))
     after = run.sample(5e-3)
     found = np.concatenate([after.velocity[1], after.angular_velocity[1]])
@@ -113,7 +126,9 @@ def test_an_oblique_impact_is_that_of_the_law(law):
         assert found[2] >= 0.0
         assert run.energy(5e-3) <= run.energy(0.0)
     else:
-        np.testing.assert_allclose(found, expected, atol=0.02)  # corners of the grown box are 1 mm farther out
+        np.testing.assert_allclose(
+            found, expected, atol=0.02
+        )  # corners of the grown box are 1 mm farther out
     assert not np.allclose(found, np.concatenate([box.velocity, box.angular_velocity]))
 
 
@@ -123,7 +138,12 @@ def test_a_row_of_balls_hands_its_speed_on_within_a_step(law, step):
     """Newton's cradle with gaps of 1 mm, which a step of 20 ms crosses all."""
     material = carom.Material(friction=0.0, restitution=1.0)
     row = [
-        ball(material, (0.205 * k - 0.02 * (k == 0), 0, 0), f"ball {k}", velocity=(1.0 if k == 0 else 0.0, 0, 0))
+        ball(
+            material,
+            (0.205 * k - 0.02 * (k == 0), 0, 0),
+            f"ball {k}",
+            velocity=(1.0 if k == 0 else 0.0, 0, 0),
+        )
         for k in range(5)
     ]
     simulator = carom.Simulator(scene_of(material, *row, floor=False, gravity=(0, 0, 0)), law, steps=step)
@@ -134,7 +154,9 @@ def test_a_row_of_balls_hands_its_speed_on_within_a_step(law, step):
 
 def test_what_lies_rests_beside_what_bounces():
     material = carom.Material(friction=0.5, restitution=0.9)
-    lying = carom.Body(carom.Box((0.2, 0.2, 0.1)), density=1000.0, position=(1, 0, 0.05), material=material, name="box")
+    lying = carom.Body(
+        carom.Box((0.2, 0.2, 0.1)), density=1000.0, position=(1, 0, 0.05), material=material, name="box"
+    )
     simulator = carom.Simulator(scene_of(material, lying, ball(material, (0, 0, 1.0))), LOOSE, steps=2e-3)
     run = simulator.run(1.0)
     assert np.abs(run.sample(np.linspace(0.1, 1.0, 50)).velocity[:, 1]).max() < 2e-2
@@ -203,13 +225,15 @@ def test_momentum_is_kept(law):
 
 
 def test_more_contacts_than_have_a_matrix_share_no_energy_that_is_not_there():
-    """Thirty-six balls that lie close in a bed on a floor, hit by a plate: one island of more than DENSE contacts."""
+    """Thirty-six balls that lie close in a bed on a floor, hit by a plate: one island of many contacts."""
     material = carom.Material(friction=0.3, restitution=0.6)
     places = np.array([(0.202 * i, 0.202 * j, 0.1) for i in range(6) for j in range(6)])
     scene = scene_of(material)
     scene.add_copies(ball(material, (0, 0, 0.1), "grain"), position=places)
     plate = carom.Box((1.3, 1.3, 0.1))
-    scene.add(carom.Body(plate, density=1000.0, position=(0.5, 0.5, 0.26), velocity=(0, 0, -3.0), material=material))
+    scene.add(
+        carom.Body(plate, density=1000.0, position=(0.5, 0.5, 0.26), velocity=(0, 0, -3.0), material=material)
+    )
     simulator = carom.Simulator(scene, LOOSE, steps=5e-3)
     simulator.run(0.02)
     rows = simulator.step_log
@@ -291,7 +315,10 @@ def test_more_contacts_than_other_laws_take_end_the_run_in_words():
     scene.add(ball(material, (0.1, 0.1, 0.5), "last", velocity=(0, 0, -3.0)))
     run = carom.Simulator(scene, carom.SequentialReflection(), steps=2e-3).run(1.0)
     assert run.status is carom.RunStatus.LAW_FAILED
-    assert "contacts hold together where sequential-reflection is to resolve an impact, more than the 200" in run.message
+    assert (
+        "contacts hold together where sequential-reflection is to resolve an impact, more than the 200"
+        in run.message
+    )
 
 
 # -- mixed runs ---------------------------------------------------------------------------------------------------
@@ -383,7 +410,9 @@ def test_a_function_that_fails_ends_the_run_in_words():
 def test_what_functions_push_is_not_at_rest():
     """A force that begins after a second of rest."""
     material = carom.Material(friction=0.1)
-    box = carom.Body(carom.Box((0.2, 0.2, 0.1)), density=1000.0, position=(0, 0, 0.05), material=material, name="box")
+    box = carom.Body(
+        carom.Box((0.2, 0.2, 0.1)), density=1000.0, position=(0, 0, 0.05), material=material, name="box"
+    )
     scene = scene_of(material, box)
     scene.add_force(lambda t, state: np.array([[0.0] * 6, [100.0 if t >= 1.0 else 0.0, 0, 0, 0, 0, 0]]))
     run = carom.Simulator(scene, LOOSE, steps=2e-3).run(1.5)
@@ -400,7 +429,9 @@ def test_pairs_that_do_not_collide_pass():
     for floor_groups, ghost_rests in ((None, False), ({"collision_group": 7, "collision_mask": 7}, True)):
         scene = carom.Scene()
         groups = floor_groups or {}
-        scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True, material=material, name="floor", **groups))
+        scene.add(
+            carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True, material=material, name="floor", **groups)
+        )
         for body in (one, above, ghost):
             scene.add(body)
         run = carom.Simulator(scene, LOOSE, steps=2e-3).run(1.0)
@@ -418,8 +449,8 @@ def test_pairs_have_their_own_material():
     material = carom.Material(friction=0.5)
     bricks = [
         carom.Body(
-            carom.Box((0.2, 0.2, 0.1)), density=1000.0, position=(0, y, 0.05), velocity=(2, 0, 0), material=material,
-            name=name,
+            carom.Box((0.2, 0.2, 0.1)), density=1000.0, position=(0, y, 0.05), velocity=(2, 0, 0),
+            material=material, name=name,
         )
         for y, name in ((0.0, "brick"), (1.0, "on ice"))
     ]  # fmt: skip

@@ -196,7 +196,10 @@ REFUSED = {
         "this one has pairs that do not collide",
     ),
     "a sensor": (lambda: scene_with(sensor=True), "body 'one': time steps have no sensors"),
-    "a group": (lambda: scene_with(collision_group=2), "body 'one': time steps of spheres have no collision groups"),
+    "a group": (
+        lambda: scene_with(collision_group=2),
+        "body 'one': time steps of spheres have no collision groups",
+    ),
     "a box": (
         lambda: scene_with(shape=carom.Box((1, 1, 1))),
         "body 'one': only spheres move by time steps, got a Box",
