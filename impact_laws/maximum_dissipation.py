@@ -189,12 +189,10 @@ class MaximumDissipation:
     ) -> NetworkOutcome:
         """The outcome whose residual is within a bound, begun at impulses (nc, 3)."""
         x = start[relaxation.order]
-        sweeps, residual = 0, np.inf
-        while sweeps < self.max_sweeps:
+        sweeps, residual = 0, relaxation.residual(x)
+        while residual > bound and sweeps < self.max_sweeps:
+            sweeps += relaxation.sweep(x, self.max_sweeps - sweeps, 0.25 * bound)
             residual = relaxation.residual(x)
-            if residual <= bound:
-                break
-            sweeps += relaxation.sweep(x, min(50, self.max_sweeps - sweeps), 0.5 * bound)
         impulse = relaxation.unsorted(x)
         velocity = network.velocity_after(impulse)
         before, after = network.contact_velocity(), network.contact_velocity(velocity)

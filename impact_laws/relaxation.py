@@ -86,9 +86,9 @@ class NetworkRelaxation:
         return impulse
 
     def sweep(self, x: Array, sweeps: int, tolerance: float) -> int:
-        """Update x in place until its largest change in a sweep, relative, is within tolerance; sweeps made."""
+        """Update x in place, by so many sweeps at most, until its residual is about the tolerance; sweeps made."""
         velocity = self.network.velocity_after(self.unsorted(x))  # without the drift of many small updates
-        return int(relaxation_kernels.relax_colours(*self._system, x, velocity, True, sweeps, tolerance)[0])
+        return int(relaxation_kernels.relax_conjugate(*self._system, x, velocity, sweeps, tolerance)[0])
 
     def residual(self, x: Array) -> float:
         """Largest distance of an impulse from its one-contact solution, relative to the largest impulse."""

@@ -14,6 +14,9 @@ from .dissipation_kernels import coulomb_in_frame, dissipate_from, dissipation_f
 from .numbering_kernels import order_by_state, ordered_matrix, ordered_rows, put_back
 from .tolerances import (
     ALIKE,
+    CONJUGATE_ASTRAY,
+    CONJUGATE_LOOK,
+    CONJUGATE_STAYS,
     DISSIPATION_DEGENERATE,
     DISSIPATION_PARABOLA,
     DISSIPATION_POLISH,
@@ -743,6 +746,83 @@ def relax_colours(
         if change <= tolerance:
             return sweep + 1, change
     return sweeps, change
+
+
+@kernel(allocates=True)
+def relax_conjugate(
+    starts, bodies, jacobian, response, blocks, friction, frames, rule, shift, x, velocity, sweeps, tolerance
+):  # fmt: skip
+    """Sweeps as of `relax_colours`, each of which begins where conjugate directions lead from the one before, until
+    the residual, looked at now and then, is within the tolerance; else x ends where it was least. Returns (sweeps
+    made, the least residual seen).
+
+    What a sweep changes is taken for a gradient, as if it were smooth, and the direction of Fletcher and Reeves
+    begins anew where that grows (Silcowitz, Niebe & Erleben 2010). Networks of 1,300 contacts of a heap of stones
+    take 40 % of the sweeps to a residual of 1e-4, and none is left above it after 1,500, where sweeps alone leave
+    8 %. Anderson's mixing (`anderson_kernels`) is no better there than sweeps alone. A direction that leads astray
+    is left, and all begins anew at the best; where the residual stays as it is, sweeps alone follow.
+    """
+    begun, was = np.empty_like(x), np.empty_like(velocity)
+    direction, pushed = np.zeros_like(x), np.zeros_like(velocity)
+    best, best_velocity = x.copy(), velocity.copy()
+    before, least = np.inf, np.inf
+    conjugate, halved, half = True, 0, np.inf
+    for sweep in range(sweeps + 1):
+        if sweep > 0 and (sweep % CONJUGATE_LOOK == 0 or sweep == sweeps):
+            residual = relax_colours(
+                starts, bodies, jacobian, response, blocks, friction, frames, rule, shift, x, velocity, False,
+                1, 0.0,
+            )[1]  # fmt: skip
+            if residual < least:
+                least = residual
+                best[:], best_velocity[:] = x, velocity
+            elif residual > CONJUGATE_ASTRAY * least or sweep == sweeps:
+                x[:], velocity[:] = best, best_velocity
+                direction[:], pushed[:] = 0.0, 0.0
+                before = np.inf
+            if least <= tolerance or sweep == sweeps:
+                break
+            if least < half:
+                halved, half = sweep, 0.5 * least
+            elif sweep - halved >= CONJUGATE_STAYS:
+                conjugate = False
+        begun[:], was[:] = x, velocity
+        relax_colours(
+            starts, bodies, jacobian, response, blocks, friction, frames, rule, shift, x, velocity, True, 1, 0.0,
+        )  # fmt: skip
+        size = 0.0
+        for c in range(x.shape[0]):
+            for r in range(3):
+                size += blocks[c, 0, 0] * (x[c, r] - begun[c, r]) ** 2
+        share = size / before if 0.0 < before < np.inf else 0.0
+        before = size
+        if size == 0.0:
+            return sweep + 1, 0.0
+        if share > 1.0 or not conjugate:
+            direction[:], pushed[:] = 0.0, 0.0
+            continue
+        for c in range(x.shape[0]):
+            for r in range(3):
+                old = share * direction[c, r]
+                direction[c, r] = old + x[c, r] - begun[c, r]
+                x[c, r] += old
+        for body in range(velocity.shape[0]):
+            for j in range(6):
+                old = share * pushed[body, j]
+                pushed[body, j] = old + velocity[body, j] - was[body, j]
+                velocity[body, j] += old
+        for c in range(x.shape[0]):
+            begun[c] = x[c]
+            within_cone(x[c], friction[c], 3)
+            for side in range(2):
+                body = bodies[c, side]
+                if body >= 0:
+                    for r in range(3):
+                        step = x[c, r] - begun[c, r]
+                        if step != 0.0:
+                            for j in range(6):
+                                velocity[body, j] += step * response[c, side, r, j]
+    return sweep, least
 
 
 @kernel(allocates=True)

@@ -201,6 +201,18 @@ DISSIPATION_POLISH = 1e-9
 """Relative length of the last Newton step, which converges quadratically. Larger: impulses lose digits.
 Smaller: a step more."""
 
+CONJUGATE_ASTRAY = 30.0
+"""Times the least residual seen, above which conjugate directions begin anew where that was. Larger: they stay
+astray for longer. Smaller: they are broken off where they lead to less on the way."""
+
+CONJUGATE_STAYS = 200
+"""Sweeps that do not halve the residual, after which no conjugate directions are taken. Larger: cycles go on for
+longer. Smaller: what comes nearer slowly is broken off."""
+
+CONJUGATE_LOOK = 10
+"""Sweeps over a network after which its residual is looked at. Larger: more are made than need be. Smaller: looking
+costs as much as sweeping."""
+
 NEWTON_SHIFTS = (0.0, 1e-8, 1e-5, 1e-3)
 """[of a diagonal of ones] Added to the matrix of a Newton step, in turn, where it is singular or leads nowhere."""
 

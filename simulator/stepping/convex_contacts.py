@@ -176,7 +176,7 @@ class ConvexContacts:
             )  # fmt: skip
             keys, places = self._tables
             if found <= len(keys):
-                return keys[:found], places[:found], gap
+                return keys[:found].copy(), places[:found].copy(), gap
             self._tables = np.empty((2 * found, 6), np.int64), np.empty((2 * found, 7))
 
     def _boxes_of_fixed(self, model: Model) -> tuple[Array, Array, Array]:

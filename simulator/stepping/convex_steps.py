@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...bodies.rotation import rotation_matrices
-from ...impact_laws import ContactNetwork, ImpactLaw, MaximumDissipation, relaxation_kernels
+from ...impact_laws import ContactNetwork, ImpactLaw, MaximumDissipation
 from ...impact_laws.contact_network import jacobian_of_points
 from ..event import contact_names
 from ..state import Model
@@ -37,6 +37,7 @@ from ..tolerances import OVERLAP
 from . import convex_touches_kernels
 from .convex_contacts import FLAT, ConvexContacts
 from .errors import StepTooLongError
+from .known_impulses import KnownImpulses, feature_codes
 from .near_pairs import NearPairs
 from .pair_surfaces import PairSurfaces
 from .step_forces import StepForces
@@ -55,7 +56,6 @@ LARGEST = 1e150
 """Whose square is a number."""
 ROUNDS = 4
 """How often lasting contacts are looked for in a step, at most."""
-_SPREAD, _SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
 
 
 Part = tuple[Whole, Array, Array, Array]
@@ -109,7 +109,7 @@ class ConvexSteps:
         self._inverse_inertia = model.inverse_inertia[self.moving]
         self._surfaces = PairSurfaces(model.scene)
         self._impacts = StepImpacts(law, step, self._pull, seed)
-        self._known = np.zeros(0, np.uint64), np.zeros((0, 3))
+        self._known = KnownImpulses()
         count = len(self.moving)
         self.size = self.contacts.size[:count]
         self.active, self.owed = np.ones(count, bool), np.zeros(count)
@@ -126,7 +126,7 @@ class ConvexSteps:
 
     def forget(self) -> None:
         """The impulses of the last step say nothing of the next one: states were set."""
-        self._known = np.zeros(0, np.uint64), np.zeros((0, 3))
+        self._known = KnownImpulses()
 
     def refuse_overlap(self, when: str) -> None:
         """ValueError, which says `when`, where bodies overlap."""
@@ -273,7 +273,7 @@ class ConvexSteps:
             if impulse is None:
                 break
             velocity = asked.network.velocity_after(impulse)
-            found.append((keys.copy(), places.copy(), impulse, asked.network.restitution))
+            found.append((keys, places, impulse, asked.network.restitution))
         return found, velocity
 
     def _asked(
@@ -302,7 +302,7 @@ class ConvexSteps:
         if struck:
             parts = [*struck, (made.keys, made.places, made.impulse, np.zeros(len(made.keys)))]
             keys, places, impulses, restitution = (np.concatenate(part) for part in zip(*parts, strict=True))
-            _, first, which = np.unique(_codes(keys), return_index=True, return_inverse=True)
+            _, first, which = np.unique(feature_codes(keys), return_index=True, return_inverse=True)
             made.keys, made.places = keys[first], places[first]
             made.impulse = np.zeros((len(first), 3))
             np.add.at(made.impulse, which, impulses)
@@ -330,9 +330,9 @@ class ConvexSteps:
             gained += self.size * np.linalg.norm(made.velocity[:, 3:] - velocity[:, 3:], axis=1)
             if (span * gained <= 0.5 * FLAT * self.size).all():
                 break  # they reach no farther than was looked
-            codes = _codes(keys)
+            codes = feature_codes(keys)
             keys, places, _ = self._contacts(span, velocity, made.velocity)
-            if np.isin(_codes(keys), codes).all():
+            if np.isin(feature_codes(keys), codes).all():
                 break
         self._fresh[:] = False
         return made
@@ -357,37 +357,9 @@ class ConvexSteps:
         slack = np.maximum(gap / span, -PARTING * self.step * self._pull)
         network = self._network(keys, places, velocity, inverse, friction, slack)
         frame = network.jacobian[:, 0, :, :3]
-        outcome = self.lasting.resolve_network(network, start=self._start(keys, frame, friction))
-        self._keep(keys, frame, outcome.impulse)
+        outcome = self.lasting.resolve_network(network, start=self._known.begin(keys, frame, friction))
+        self._known = KnownImpulses.of(keys, frame, outcome.impulse)
         normal, slip = outcome.impulse[:, 0], np.linalg.norm(outcome.impulse[:, 1:], axis=1)
         row["sweeps"], row["residual"] = outcome.sweeps, outcome.residual
         row["beyond_cone"] = (slip - friction * normal).max() / max(normal.max(), 1e-300)
         return Strike(row, keys, places, outcome.velocity, network, outcome.impulse)
-
-    def _start(self, keys: Whole, frame: Array, friction: Array) -> Array:
-        """Impulses (nc, 3) in the contacts' frames that the same features had a step before, else zero."""
-        codes, impulses = self._known
-        start = np.zeros((len(keys), 3))
-        if len(codes):
-            sought = _codes(keys)
-            at = np.minimum(np.searchsorted(codes, sought), len(codes) - 1)
-            same = codes[at] == sought
-            start[same] = np.einsum("crj,cj->cr", frame[same], impulses[at[same]])
-            relaxation_kernels.within_cones(start.reshape(-1), friction, 3)
-        return start
-
-    def _keep(self, keys: Whole, frame: Array, impulse: Array) -> None:
-        """Remember impulses in world axes."""
-        codes = _codes(keys)
-        order = np.argsort(codes, kind="stable")
-        self._known = codes[order], np.einsum("crj,cr->cj", frame, impulse)[order]
-
-
-def _codes(keys: Whole) -> NDArray[np.uint64]:
-    """One number for each contact, which the same features have at every step; two that agree by chance only begin
-    with each other's impulses."""
-    codes = np.zeros(len(keys), np.uint64)
-    for column in keys.T:
-        codes = (codes ^ column.astype(np.uint64)) * _SPREAD
-        codes ^= codes >> _SHIFT
-    return codes
