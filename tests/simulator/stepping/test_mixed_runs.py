@@ -88,8 +88,8 @@ def momenta(run: carom.Trajectory, time: float) -> tuple[np.ndarray, np.ndarray]
 
 @pytest.fixture(scope="module")
 def heap() -> carom.Trajectory:
-    """Boxes that have come to rest in a heap of steps, onto which a ball falls. (Of seeds 0 to 5 that of 0 rattles on
-    a perch until then, and the ball still rolls at the end of that of 1.)"""
+    """Boxes that have come to rest in a heap of steps, onto which a ball falls. (Of seeds 0 to 5 that of 0 rattles
+    on a perch until then, and the ball still rolls at the end of that of 1.)"""
     simulator = carom.Simulator(walled(seed=2), LAW, steps=carom.Steps(2e-3, above=3))
     run = simulator.run(4.0)
     run.log_of_steps, run.names = simulator.step_log, stepped(simulator)
