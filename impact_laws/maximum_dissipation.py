@@ -10,10 +10,9 @@ from . import numbering_kernels, relaxation_kernels
 from .contact_network import ContactNetwork, NetworkOutcome
 from .impact_problem import ImpactProblem, _real_array
 from .law import checked_count, quietly
-from .newton_restitution import asked_for, largest_share, rebound, with_largest_share
+from .newton_restitution import asked_for, gains, largest_share, rebound, with_largest_share
 from .outcome import ImpactOutcome, ImpactStatus
 from .relaxation import NetworkRelaxation, relax_in_parts
-from .tolerances import RESTITUTION_GAIN
 
 Array = NDArray[np.float64]
 
@@ -176,13 +175,15 @@ class MaximumDissipation:
 
         def solve(share: float) -> NetworkOutcome:
             relaxation.ask_for(share * wanted)
-            outcome = self._relaxed(network, relaxation, impulse, bound)
-            return replace(outcome, restitution_share=share)
+            return self._relaxed(network, relaxation, impulse, bound)
 
-        def gains(outcome: NetworkOutcome) -> bool:
-            return outcome.energy_change > RESTITUTION_GAIN * abs(float(np.sum(outcome.impulse * before)))
-
-        return largest_share(solve, lambda outcome, _: not gains(outcome), gains, lambda: 1.0)[0]
+        outcome, share = largest_share(
+            solve,
+            lambda outcome, _: not gains(outcome, before),
+            lambda outcome: gains(outcome, before),
+            lambda: 1.0,
+        )
+        return replace(outcome, restitution_share=share)
 
     def _relaxed(
         self, network: ContactNetwork, relaxation: NetworkRelaxation, start: Array, bound: float

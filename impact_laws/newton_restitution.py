@@ -45,6 +45,10 @@ class Judged(Protocol):
     def energy_change(self) -> float:
         """[J]."""
 
+    @property
+    def impulse(self) -> Array:
+        """Of all contacts, one after the other [N s]."""
+
 
 Outcome = TypeVar("Outcome", bound=Judged)
 
@@ -81,10 +85,10 @@ def leaves(problem: ImpactProblem, outcome: ImpactOutcome, normal: Array) -> boo
     )
 
 
-def gains(outcome: ImpactOutcome, before: Array) -> bool:
-    """Whether an outcome for velocities `before` (dim*nc,) gains energy, beyond rounding: less than a law without
-    restitution may err by, since the largest share is where nothing is lost."""
-    return outcome.energy_change > RESTITUTION_GAIN * abs(float(outcome.impulse @ before))
+def gains(outcome: Judged, before: Array) -> bool:
+    """Whether an outcome for velocities `before`, in the shape of its impulse, gains energy, beyond rounding: less
+    than a law without restitution may err by, since the largest share is where nothing is lost."""
+    return outcome.energy_change > RESTITUTION_GAIN * abs(float(np.vdot(outcome.impulse, before)))
 
 
 def possible_share(problem: ImpactProblem, normal: Array) -> float:

@@ -192,17 +192,17 @@ class ConvexSteps:
             acceleration = self._forces.acceleration(time, self.states, inverse)
             pull = np.where(self.active, self.step + self.owed, 0.0)[:, None] * acceleration
         struck: list[Part] = []
-        velocity, taken = before + pull, 0.0
+        velocity, taken, near = before + pull, 0.0, None
         if self._impacts.acts(self._surfaces.elastic):
             half = before + 0.5 * pull
-            struck, velocity = self._struck(half, 0.5 * pull, inverse, row, span, time)
+            struck, velocity, near = self._struck(half, 0.5 * pull, inverse, row, span, time)
             taken = self._energy(half, inertia) - self._energy(velocity, inertia)
             velocity = velocity + 0.5 * pull
         residual = float(row["residual"])
-        if pulls:
-            velocity = self._forces.resisted(velocity, inverse, self.step)
+        if pulls and self._forces.drags:
+            velocity, near = self._forces.resisted(velocity, inverse, self.step), None
         row["energy_before"] = self._energy(velocity, inertia) + taken
-        keys, places, row["gap"] = self._contacts(span, velocity)
+        keys, places, row["gap"] = near or self._contacts(span, velocity)
         self._refuse_depth(velocity, time)
         made = self._resolved(keys, places, velocity, inverse, row, span)
         row["residual"] = max(residual, float(row["residual"]))
@@ -257,24 +257,24 @@ class ConvexSteps:
 
     def _struck(
         self, velocity: Array, rest: Array, inverse: Array, row: Any, span: float, time: float
-    ) -> tuple[list[Part], Array]:
+    ) -> tuple[list[Part], Array, tuple[Whole, Array, float] | None]:
         """Keys, places, impulses and restitution of what is struck at these velocities (moving, 6), one after the
-        other, and the velocities after it; they change by `rest` in the rest of the step. Adds to the row of the
-        log."""
+        other, and the velocities after it; they change by `rest` in the rest of the step. Last the contacts then,
+        as `ConvexContacts.within` has them, where they are known. Adds to the row of the log."""
         found: list[Part] = []
         for _ in range(MOST_ROUNDS):
-            keys, places, _ = self._contacts(span, velocity + rest)
+            near = keys, places, _ = self._contacts(span, velocity + rest)
             self._refuse_depth(velocity, time)
             if not len(keys):
-                break
+                return found, velocity, near
             asked = self._asked(keys, places, velocity, rest, inverse, span)
             fastest = float(np.linalg.norm(velocity[:, :3], axis=1).max(where=self.active, initial=0.0))
             impulse = self._impacts.resolve(asked, fastest, row)
             if impulse is None:
-                break
+                return found, velocity, near
             velocity = asked.network.velocity_after(impulse)
             found.append((keys, places, impulse, asked.network.restitution))
-        return found, velocity
+        return found, velocity, None
 
     def _asked(
         self, keys: Whole, places: Array, velocity: Array, rest: Array, inverse: Array, span: float

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...impact_laws import relaxation_kernels
+from .sorted_codes import found_in
 
 Array = NDArray[np.float64]
 
@@ -27,12 +28,9 @@ class KnownImpulses:
     def begin(self, keys: NDArray[np.int64], frame: Array, friction: Array) -> Array:
         """Impulses (nc, 3) in frames, within friction cones, that the same features had, else zero."""
         start = np.zeros((len(keys), 3))
-        if len(self._codes):
-            sought = feature_codes(keys)
-            at = np.minimum(np.searchsorted(self._codes, sought), len(self._codes) - 1)
-            same = self._codes[at] == sought
-            start[same] = np.einsum("crj,cj->cr", frame[same], self._impulses[at[same]])
-            relaxation_kernels.within_cones(start.reshape(-1), friction, 3)
+        at, same = found_in(self._codes, feature_codes(keys))
+        start[same] = np.einsum("crj,cj->cr", frame[same], self._impulses[at[same]])
+        relaxation_kernels.within_cones(start.reshape(-1), friction, 3)
         return start
 
 

@@ -10,6 +10,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from .convex_touches_kernels import HALF_SPACE
+from .sorted_codes import found_in, pair_code
 
 Array = NDArray[np.float64]
 
@@ -43,11 +44,8 @@ class NearPairs:
     def room(self, keys: NDArray[np.int64]) -> Array:
         """For contacts with these keys (k, 6) how far [m] the grown shapes of a pair may overlap: 0 of most."""
         found = np.zeros(len(keys))
-        if len(self._codes) and len(keys):
-            codes = _codes(keys)
-            at = np.minimum(np.searchsorted(self._codes, codes), len(self._codes) - 1)
-            same = self._codes[at] == codes
-            found[same] = self._room[at[same]]
+        at, same = found_in(self._codes, _codes(keys))
+        found[same] = self._room[at[same]]
         return found
 
     def with_contacts(self, keys: NDArray[np.int64], gaps: Array, most: Array) -> "NearPairs":
@@ -77,4 +75,5 @@ def _of(codes: NDArray[np.int64], room: Array) -> NearPairs:
 def _codes(keys: NDArray[np.int64]) -> NDArray[np.int64]:
     """A number of the pair of each contact."""
     other = np.where(keys[:, 1] == HALF_SPACE, (1 << 31) + keys[:, 5], keys[:, 1])
-    return (keys[:, 0] << 32) + other
+    codes: NDArray[np.int64] = pair_code(keys[:, 0], other)
+    return codes

@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from ...bodies import Scene, SpeedRestitution
 from ...bodies.material import combine
+from .sorted_codes import found_in, pair_code
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -21,7 +22,7 @@ class PairSurfaces:
         self._kind = np.array([known.index(body.material) for body in scene.bodies], dtype=np.int64)
         self._materials = [combine(one, other) for one in known for other in known]
         own = scene.materials_of_pairs
-        self._own = np.array([_code(*pair) for pair, _ in own], dtype=np.int64)
+        self._own = np.array([pair_code(*pair) for pair, _ in own], dtype=np.int64)
         self._first_own, self._kinds = len(self._materials), len(known)
         self._materials += [material for _, material in own]
         self._friction = np.array([material.friction for material in self._materials])
@@ -41,11 +42,10 @@ class PairSurfaces:
     def of(self, bodies: Whole) -> Whole:
         """For each pair (k, 2) of bodies the number of its material."""
         first, second = np.sort(bodies, axis=1).T
-        numbers: Whole = self._kind[first] * self._kinds + self._kind[second]
-        if len(self._own):
-            codes = _code(first, second)
-            at = np.minimum(np.searchsorted(self._own, codes), len(self._own) - 1)
-            numbers = np.where(self._own[at] == codes, self._first_own + at, numbers)
+        at, own = found_in(self._own, pair_code(first, second))
+        numbers: Whole = np.where(
+            own, self._first_own + at, self._kind[first] * self._kinds + self._kind[second]
+        )
         return numbers
 
     def friction(self, material: Whole) -> Array:
@@ -73,17 +73,12 @@ class Meetings:
     def __init__(self, scene: Scene):
         self._group = np.array([body.collision_group for body in scene.bodies], dtype=np.int64)
         self._mask = np.array([body.collision_mask for body in scene.bodies], dtype=np.int64)
-        self._apart = np.array([_code(*pair) for pair in scene.disabled_pairs], dtype=np.int64)
+        self._apart = np.array([pair_code(*pair) for pair in scene.disabled_pairs], dtype=np.int64)
 
     def allowed(self, first: Whole, second: Whole) -> NDArray[np.bool_]:
         """Whether each of the first (k,) meets the second (k,)."""
         group, mask = self._group, self._mask
         meet = (group[first] & mask[second] != 0) & (group[second] & mask[first] != 0)
         if len(self._apart):
-            meet &= ~np.isin(_code(np.minimum(first, second), np.maximum(first, second)), self._apart)
+            meet &= ~np.isin(pair_code(np.minimum(first, second), np.maximum(first, second)), self._apart)
         return meet
-
-
-def _code(first: Whole | int, second: Whole | int) -> Whole | int:
-    """One number of a pair, the lower body first; in the order of pairs."""
-    return (first << 32) + second

@@ -21,7 +21,8 @@ def refuse_law(law: object) -> None:
 
 def refuse_sphere_scene(scene: Scene) -> None:
     """ValueError or TypeError for what time steps of many spheres do not do, by the name of the field."""
-    _refuse_no_scene(scene)
+    if not isinstance(scene, Scene):
+        raise TypeError(f"scene: expected a Scene, got {type(scene).__name__}")
     _refuse_fields(
         scene,
         {
@@ -49,7 +50,6 @@ def refuse_sphere_scene(scene: Scene) -> None:
 def refuse_convex_scene(scene: Scene, forces: bool) -> None:
     """ValueError or TypeError for what time steps of convex bodies do not do, by the name of the field; `forces`
     says whether they have others than gravity."""
-    _refuse_no_scene(scene)
     fields = {"joints": len(scene.joints)}
     if not forces:
         fields |= {"drag": len(scene.drags), "force functions": len(scene.force_functions)}
@@ -64,11 +64,6 @@ def refuse_convex_scene(scene: Scene, forces: bool) -> None:
             )
     for (i, j), material in scene.materials_of_pairs:
         _refuse_resistance(f"the pair of {scene.bodies[i].name!r} and {scene.bodies[j].name!r}", material)
-
-
-def _refuse_no_scene(scene: object) -> None:
-    if not isinstance(scene, Scene):
-        raise TypeError(f"scene: expected a Scene, got {type(scene).__name__}")
 
 
 def _refuse_fields(scene: Scene, fields: dict[str, int]) -> None:

@@ -13,18 +13,20 @@ class StepForces:
     """What a step gives to the velocities (moving, 6) of the bodies of a model, world axes.
 
     Drag acts at the end of a step and is implicit, so that it takes energy at any length of the step.
+
+    drags : whether there is any
     """
 
     def __init__(self, model: Model):
         self._model, self._moving = model, np.flatnonzero(model.movable)
         self._drag, self._mass = model.drag[self._moving], model.mass[self._moving]
-        self._drags = bool(self._drag.any())
-        self.gravity = model.gravity
+        self.drags = bool(self._drag.any())
+        self._gravity = model.gravity
 
     def acceleration(self, time: float, states: Array, inverse_mass: Array) -> Array:
         """(moving, 6) of gravity and of functions, for packed states (moving, 13) at a time [s]."""
         found = np.zeros((len(states), 6))
-        found[:, :3] = self.gravity
+        found[:, :3] = self._gravity
         functions = self._model.scene.force_functions
         if functions:
             packed = self._model.initial_states()
@@ -36,8 +38,6 @@ class StepForces:
 
     def resisted(self, velocity: Array, inverse_mass: Array, span: float) -> Array:
         """Velocities (moving, 6) when drag has acted on these for a span [s]."""
-        if not self._drags:
-            return velocity
         velocity = velocity.copy()
         linear, quadratic, rotational = self._drag.T
         speed = np.linalg.norm(velocity[:, :3], axis=1)

@@ -31,6 +31,7 @@ from .setup import setup_of
 from .step_log import STEP, StepLog
 from .step_recording import SphereStates, read, refuse_unfit, write
 from .step_state import StepState
+from .steps import LONGEST_STEP, MOST_STEPS
 from .touch_table import TouchTable
 from .walls import WallMotion, Walls, whole_steps
 
@@ -48,10 +49,6 @@ START = 1e-6
 """Of the smaller radius: overlap that is allowed at the start."""
 ALONE = 4000
 """Spheres, below which a step is made by one thread: others would cost more than they gain."""
-_LONGEST_STEP = 1e30
-"""[s]: the way in a longer one is no number."""
-_MOST_STEPS = 2.0**53
-"""That a run is made of: more are not told apart by their times."""
 _SAFE = 0.1
 """Of a radius: way in a step that an error advises."""
 
@@ -110,7 +107,7 @@ class TimeSteps:
         refuse_law(law)
         refuse_sphere_scene(scene)
         self.scene, self.law = scene, law
-        self.step = checks.number("step", step, above=0.0, maximum=_LONGEST_STEP)
+        self.step = checks.number("step", step, above=0.0, maximum=LONGEST_STEP)
         self.largest_overlap = checks.number("largest_overlap", largest_overlap, above=0.0)
         self.log = StepLog()
         self.frames: list[SphereStates] = []
@@ -199,7 +196,7 @@ class TimeSteps:
         frames_every : [s] of simulated time after which the spheres are noted in `frames`, a whole number of steps
         """
         steps = checks.number("until", until) / self.step
-        if not abs(steps) <= _MOST_STEPS:
+        if not abs(steps) <= MOST_STEPS:
             raise ValueError(
                 f"until: expected a time of at most 2^53 steps of {self.step:g} s, got {until:g} s"
             )
