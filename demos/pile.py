@@ -65,11 +65,12 @@ def slots(count: int) -> np.ndarray:
     Layers of a quarter of a cone that stands in the corner between the x and y axes, each a triangular lattice that
     lies in the hollows of the one below.
     """
-    i, j = np.meshgrid(np.arange(-count, count + 1), np.arange(count + 1))
-    flat = np.stack([i + 0.5 * (j % 2), math.sqrt(0.75) * j], axis=-1).reshape(-1, 2)
     rise = math.sqrt(2.0 / 3.0)
     height = 1
     while True:
+        widest = math.ceil(height * rise / STEEPNESS)
+        i, j = np.meshgrid(np.arange(-1, widest + 1), np.arange(2 * widest + 1))
+        flat = np.stack([i + 0.5 * (j % 2), math.sqrt(0.75) * j], axis=-1).reshape(-1, 2)
         layers = []
         for layer in range(height):
             places = flat + (layer % 2) * np.array([0.5, math.sqrt(1.0 / 12.0)])

@@ -192,7 +192,7 @@ class MaximumDissipation:
         x = start[relaxation.order]
         sweeps, residual = 0, relaxation.residual(x)
         while residual > bound and sweeps < self.max_sweeps:
-            sweeps += relaxation.sweep(x, self.max_sweeps - sweeps, 0.25 * bound)
+            sweeps += relaxation.sweep(x, self.max_sweeps - sweeps, bound)
             residual = relaxation.residual(x)
         impulse = relaxation.unsorted(x)
         velocity = network.velocity_after(impulse)

@@ -64,7 +64,7 @@ class SteppedRun:
         self.trajectory.remarks += remarks_on(self.model, law)
         self.log, self.turn = StepLog(kind=BODY_STEP), Turn()
         self.recorder: Recorder | None = None
-        self._bodies = ConvexSteps(self.model, law, self.step, seed)
+        self._bodies = ConvexSteps(self.model, law, self.step, seed, in_places=True)
         self._bodies.refuse_overlap("at the start")
         self._made = self._calm = 0
         self._record = StepRecord(self.model, self.step)

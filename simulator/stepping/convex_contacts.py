@@ -144,11 +144,16 @@ class ConvexContacts:
         return pairs[order], apart[order]
 
     def within(
-        self, states: Array, active: NDArray[np.bool_], span: float, *velocities: Array
+        self,
+        states: Array,
+        active: NDArray[np.bool_],
+        span: float,
+        *velocities: Array,
+        only: NDArray[np.bool_] | None = None,
     ) -> tuple[Whole, Array, float]:
         """Keys and places of all contacts of bodies in packed states (moving, 13), those that are `active`
         (moving,), that may close within a span [s] at any of these velocities (moving, 6), and the smallest gap [m]
-        of two bodies without their skins."""
+        of two bodies without their skins. With `only` (moving,), contacts of these bodies with any."""
         count = len(states)
         if not count:
             return np.zeros((0, 6), np.int64), np.zeros((0, 7)), np.inf
@@ -167,6 +172,9 @@ class ConvexContacts:
             pair_reach = np.maximum(pair_reach, way)
         pair_reach += turning[first] + np.where(second < count, turning[second], 0.0)
         chosen = apart <= pair_reach
+        if only is not None:
+            chosen &= only[first] | (second < count) & only[np.minimum(second, count - 1)]
+            reach = np.where(only, reach, -np.inf)
         everything = np.concatenate([states, self._standing])
         plane_reach = np.where(self._on_planes, reach, -np.inf)
         while True:

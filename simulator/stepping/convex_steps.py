@@ -15,10 +15,10 @@ Where the impact makes bodies so fast that they could reach others, contacts are
 solved anew (a ball that another one hit went through a plate).
 
 What it costs: a step is of first order. A body that turns quickly may reach into another where no contact was
-expected: 0.8 mm for these hundred, 4 mm for three hundred stones of 36 to 60 mm that meet at up to 8 m/s;
-steps half as long bring 2.9 mm to 1.8 mm for a hundred and fifty. Overlaps of the grown shapes are parted at
-no more than half the speed that gravity gives in a step, so that a contact that carries weight gains no
-energy, and at rest no two hulls overlap.
+expected; such places are looked for where it will be (`missed_contacts.py`). Grown shapes that overlap are moved
+apart in their places (`parting.py`), which gives no speed, and at rest no two hulls overlap. Where other bodies go
+from event to event that could move one into another: there they part at no more than half the speed that gravity
+gives in a step, so that a contact that carries weight gains no energy.
 """
 
 import copy
@@ -38,8 +38,10 @@ from . import convex_touches_kernels
 from .convex_contacts import FLAT, ConvexContacts
 from .errors import StepTooLongError
 from .known_impulses import KnownImpulses, feature_codes
+from .missed_contacts import MOST_LOOKS, missed_contacts, turn_far
 from .near_pairs import NearPairs
 from .pair_surfaces import PairSurfaces
+from .parting import LEFT, move, parting_ways
 from .step_forces import StepForces
 from .step_impacts import MOST_ROUNDS, Asked, StepImpacts
 from .step_log import BODY_STEP
@@ -48,8 +50,9 @@ from .steps import loose_law
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
-PARTING = 0.5
-"""Of the speed that gravity gives in a step, at which bodies that overlap part at most."""
+PARTING, CREEPING = 0.5, 0.01
+"""Of the speed that gravity gives in a step, at which bodies that overlap part at most; and where they are moved
+apart in places, for overlaps that rounding and the law's tolerance leave."""
 DEEPEST = 0.2
 """Of the smaller of two sizes, by which they may overlap."""
 LARGEST = 1e150
@@ -71,7 +74,8 @@ class Strike:
     velocity : (moving, 6) after it, world axes
     network, impulse : its contacts at the velocities before, and their impulses (nc, 3); None and none without
         contacts
-    gained : kinetic energy [J] after it minus that before gravity's impulse
+    gained : kinetic energy [J] after it minus that before gravity's impulse, and what bodies rose by as they were
+        moved apart
     """
 
     row: Any
@@ -93,17 +97,20 @@ class ConvexSteps:
     active : (moving,) which of them steps move; the others are as if they were not there
     owed : (moving,) [s] of gravity's pull that the next step gives beside its own
     parting : (moving,) which of them are parted to their skins, however near they were when steps took them
+
+    Bodies that overlap are moved apart `in_places`, or else by velocities.
     """
 
-    def __init__(self, model: Model, law: ImpactLaw, step: float, seed: int = 0):
+    def __init__(self, model: Model, law: ImpactLaw, step: float, seed: int = 0, *, in_places: bool = False):
         self.lasting = law if isinstance(law, MaximumDissipation) else loose_law()
-        self.step = step
+        self.step, self._in_places = step, in_places
         self.contacts = ConvexContacts(model)
         self.moving = self.contacts.moving
         self.states = model.initial_states()[self.moving]
         self._scene = model.scene
         self._forces = StepForces(model)
-        self._pull = float(np.linalg.norm(model.gravity))
+        self._gravity, self._pull = model.gravity, float(np.linalg.norm(model.gravity))
+        self._parting_speed = (CREEPING if in_places else PARTING) * step * self._pull
         self._mass, self._inertia = model.mass[self.moving], model.inertia[self.moving]
         self._inverse_mass = model.inverse_mass[self.moving]
         self._inverse_inertia = model.inverse_inertia[self.moving]
@@ -215,6 +222,8 @@ class ConvexSteps:
         row["speed"] = speed.max(initial=0.0, where=self.active)
         self.states[:, 7:10] = velocity[:, :3]
         self.states[:, 10:13] = np.einsum("bji,bj->bi", rotation, velocity[:, 3:])
+        if self._in_places and made.network is not None:
+            made.gained += self._part(made, span)
         self._sum_up(made, struck, before, inverse)
         return made
 
@@ -271,7 +280,14 @@ class ConvexSteps:
             fastest = float(np.linalg.norm(velocity[:, :3], axis=1).max(where=self.active, initial=0.0))
             impulse = self._impacts.resolve(asked, fastest, row)
             if impulse is None:
-                return found, velocity, near
+                missed = self._missed(keys, places, velocity + rest, span)
+                if missed is None:
+                    return found, velocity, near
+                keys, places = missed
+                asked = self._asked(keys, places, velocity, rest, inverse, span)
+                impulse = self._impacts.resolve(asked, fastest, row)
+                if impulse is None:
+                    return found, velocity, near
             velocity = asked.network.velocity_after(impulse)
             found.append((keys, places, impulse, asked.network.restitution))
         return found, velocity, None
@@ -334,8 +350,37 @@ class ConvexSteps:
             keys, places, _ = self._contacts(span, velocity, made.velocity)
             if np.isin(feature_codes(keys), codes).all():
                 break
+        for _ in range(MOST_LOOKS):
+            missed = self._missed(made.keys, made.places, made.velocity, span)
+            if missed is None:
+                break
+            row["contacts"] = len(missed[0])
+            made = self._impact(*missed, velocity, inverse, row, span)
         self._fresh[:] = False
         return made
+
+    def _missed(self, keys: Whole, places: Array, velocity: Array, span: float) -> tuple[Whole, Array] | None:
+        """These contacts and those that bodies of such velocities (moving, 6) have after a span [s] and nothing
+        announced; None where there are none."""
+        if not len(keys) or not turn_far(velocity, span).any():
+            return None
+        ends = self.states.copy()
+        ends[:, 7:10] = velocity[:, :3]
+        rotation = rotation_matrices(ends[:, 3:7])
+        ends[:, 10:13] = np.einsum("bji,bj->bi", rotation, velocity[:, 3:])
+        ends = self.flown(ends, span)
+        return missed_contacts(self.contacts, self.active, self.states, ends, velocity, span, keys, places)
+
+    def _part(self, made: Strike, span: float) -> float:
+        """Part grown shapes that overlap, in their places; the potential energy [J] that bodies gain by it."""
+        assert made.network is not None
+        gaps, skins = made.places[:, 6], self.contacts.skins(made.keys)
+        left = LEFT * skins + span * self._parting_speed
+        ways = parting_ways(made.network, gaps, left, made.velocity, span)
+        if ways is None:
+            return 0.0
+        move(self.states, ways)
+        return -float(self._mass @ (ways[:, :3] @ self._gravity))
 
     def _mind_near(self, keys: Whole, places: Array) -> None:
         """Let pairs of bodies that steps move only from now on stay as near each other as they are; those that know
@@ -354,7 +399,7 @@ class ConvexSteps:
         """The impact of these contacts; fills the row of the log."""
         friction = self._surfaces.friction(self._surfaces.of(self.contacts.bodies_of(keys)))
         gap = places[:, 6] + self._nearer.room(keys)
-        slack = np.maximum(gap / span, -PARTING * self.step * self._pull)
+        slack = np.maximum(gap / span, -self._parting_speed)
         network = self._network(keys, places, velocity, inverse, friction, slack)
         frame = network.jacobian[:, 0, :, :3]
         outcome = self.lasting.resolve_network(network, start=self._known.begin(keys, frame, friction))

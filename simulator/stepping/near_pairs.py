@@ -44,7 +44,7 @@ class NearPairs:
     def room(self, keys: NDArray[np.int64]) -> Array:
         """For contacts with these keys (k, 6) how far [m] the grown shapes of a pair may overlap: 0 of most."""
         found = np.zeros(len(keys))
-        at, same = found_in(self._codes, _codes(keys))
+        at, same = found_in(self._codes, pair_codes(keys))
         found[same] = self._room[at[same]]
         return found
 
@@ -52,7 +52,7 @@ class NearPairs:
         """These, and the pairs of contacts that have gaps below 0, by no more than `most` (k,) [m]."""
         room = np.minimum(np.maximum(-gaps, 0.0), most)
         return _of(
-            np.concatenate([self._codes, _codes(keys)[room > 0.0]]),
+            np.concatenate([self._codes, pair_codes(keys)[room > 0.0]]),
             np.concatenate([self._room, room[room > 0.0]]),
         )
 
@@ -60,7 +60,7 @@ class NearPairs:
         """Those of contacts that `stay` (k,), with no more room than their gaps (k,) [m] need."""
         room = np.minimum(np.maximum(-gaps, 0.0), self.room(keys))
         kept = stay & (room > 0.0)
-        return _of(_codes(keys)[kept], room[kept])
+        return _of(pair_codes(keys)[kept], room[kept])
 
 
 def _of(codes: NDArray[np.int64], room: Array) -> NearPairs:
@@ -72,7 +72,7 @@ def _of(codes: NDArray[np.int64], room: Array) -> NearPairs:
     return made
 
 
-def _codes(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+def pair_codes(keys: NDArray[np.int64]) -> NDArray[np.int64]:
     """A number of the pair of each contact."""
     other = np.where(keys[:, 1] == HALF_SPACE, (1 << 31) + keys[:, 5], keys[:, 1])
     codes: NDArray[np.int64] = pair_code(keys[:, 0], other)

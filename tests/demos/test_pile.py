@@ -8,6 +8,8 @@ import pytest
 import carom
 from carom.command_line import main
 from carom.demos import pile
+from carom.simulator.stepping.convex_contacts import SKIN
+from carom.simulator.stepping.parting import SHARE
 
 MESHES = Path(__file__).resolve().parents[3] / "shared" / "data" / "meshes"
 FILES = (
@@ -82,7 +84,7 @@ def test_one_seed_one_motion(small):
     )
 
 
-def test_motion_is_recorded_without_jumps_of_place(small, tmp_path):
+def test_places_jump_in_the_record_by_no_more_than_steps_part(small, tmp_path):
     trajectory = small.settled.trajectory
     small.write(tmp_path / "pile.h5")
     read = carom.Trajectory.load(tmp_path / "pile.h5")
@@ -91,8 +93,9 @@ def test_motion_is_recorded_without_jumps_of_place(small, tmp_path):
     moments = pile.STEP * np.arange(0, len(small.settled.steps), 7)
     left, right = read.sample(moments, side="left"), read.sample(moments)
     assert np.array_equal(right.position, trajectory.sample(moments).position)
-    assert np.abs(left.position - right.position).max() <= 2e-6
-    assert np.abs(left.orientation - right.orientation).max() <= 1e-4
+    skins = 2.0 * SKIN * pile.RADIUS - small.settled.steps["gap"].min()
+    assert np.abs(left.position - right.position).max() <= SHARE * skins
+    assert np.abs(left.orientation - right.orientation).max() <= 1e-2
 
 
 def test_command_runs_checks_and_records(capsys, tmp_path, monkeypatch):

@@ -310,9 +310,9 @@ def test_a_law_without_an_answer_ends_the_run_in_words():
 def test_more_contacts_than_other_laws_take_end_the_run_in_words():
     material = carom.Material(friction=0.3, restitution=0.5)
     scene = scene_of(material)
-    places = np.array([(0.2 * i, 0.2 * j, 0.1) for i in range(9) for j in range(9)])
-    scene.add_copies(ball(material, (0, 0, 0.1), "grain"), position=places)
-    scene.add(ball(material, (0.1, 0.1, 0.5), "last", velocity=(0, 0, -3.0)))
+    plate = carom.Body(carom.Box((0.2, 0.2, 0.1)), density=500.0, material=material, name="plate")
+    scene.add_copies(plate, position=[(0, 0, 0.05 + 0.1 * k) for k in range(60)])
+    scene.add(ball(material, (0, 0, 6.12), "last", velocity=(0, 0, -3.0)))
     run = carom.Simulator(scene, carom.SequentialReflection(), steps=2e-3).run(1.0)
     assert run.status is carom.RunStatus.LAW_FAILED
     assert (
