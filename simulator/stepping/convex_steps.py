@@ -38,7 +38,7 @@ from . import convex_touches_kernels
 from .convex_contacts import FLAT, ConvexContacts
 from .errors import StepTooLongError
 from .known_impulses import KnownImpulses, feature_codes
-from .missed_contacts import MOST_LOOKS, missed_contacts, turn_far
+from .missed_contacts import MOST_LOOKS, missed_contacts, opening_speed, turn_far
 from .near_pairs import NearPairs
 from .pair_surfaces import PairSurfaces
 from .parting import LEFT, move, parting_ways
@@ -348,8 +348,10 @@ class ConvexSteps:
                 break  # they reach no farther than was looked
             codes = feature_codes(keys)
             keys, places, _ = self._contacts(span, velocity, made.velocity)
-            if np.isin(feature_codes(keys), codes).all():
-                break
+            new = ~np.isin(feature_codes(keys), codes)
+            opening = opening_speed(self.contacts, keys[new], places[new], self.states, made.velocity)
+            if (places[new, 6] + self._nearer.room(keys[new]) + span * opening >= 0.0).all():
+                break  # nothing else presses
         for _ in range(MOST_LOOKS):
             missed = self._missed(made.keys, made.places, made.velocity, span)
             if missed is None:
