@@ -60,6 +60,8 @@ def judge(trajectory: Trajectory, world: World, why: int, event_limit: int) -> N
         jammed = " and ".join(str(bodies[body].name) for body in world.members[:3].tolist())
         end(trajectory, RunStatus.CONTACT_FAILED, f"no contact forces keep {jammed} apart {at}")
     elif why == loop.LAW_FAILED:
+        members = world.members  # whose impulses have acted: the record ends with what the run ends with
+        trajectory.add_flights(members, float(world.header["time"]), world.motions["state"][members])
         outcome = trajectory.events[-1].outcome
         assert outcome is not None
         said = outcome.message or outcome.status.advice

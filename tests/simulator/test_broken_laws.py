@@ -147,6 +147,29 @@ def test_a_broken_promise_ends_the_run_in_words(name, tmp_path):
         assert found.message == run.message
 
 
+def test_a_law_that_stops_half_way_leaves_a_record_that_ends_where_the_run_does(tmp_path):
+    """The ledger counted an impulse that the recorded velocities did not have."""
+
+    class Halting(Plain):
+        def resolve(self, problem, rng):
+            whole = super().resolve(problem, rng).impulse
+            return replace(self.outcome(problem, 0.5 * whole), status=ImpactStatus.INACCURATE)
+
+    simulator = carom.Simulator(thrown(), Halting(), record=tmp_path / "run.h5")
+    run = simulator.run(1.0)
+    assert run.status is RunStatus.LAW_FAILED
+    assert run.message.startswith("inaccurate")
+    lost = 2.0 * 9.81 * 2.0 * 0.4 * (1.0 - 0.5**2) / 2.0
+    for found in (run, carom.Trajectory.load(tmp_path / "run.h5")):
+        event = found.events[-1]
+        assert event.before.velocity[1, 2] == pytest.approx(-np.sqrt(2 * 9.81 * 0.4))
+        assert event.after.velocity[1, 2] == pytest.approx(0.5 * event.before.velocity[1, 2])
+        assert np.array_equal(found.sample(found.end_time).packed(), simulator.state.packed())
+        ledger = found.ledger(np.linspace(0.0, found.end_time, 11))
+        assert np.abs(ledger.residual).max() < 1e-12 * ledger.energy[0]
+        assert ledger.impacts[-1] == pytest.approx(-lost)
+
+
 class Nameless(Plain):
     name = None
 
