@@ -6,6 +6,8 @@ import pytest
 import carom
 from carom.bodies.rotation import rotation_matrices
 from carom.impact_laws import ContactNetwork
+from carom.simulator.collision.frames_kernels import POINT
+from carom.simulator.stepping.convex_contacts import FLAT
 from carom.simulator.stepping.parting import SHARE, move, parting_ways
 from carom.simulator.stepping.step_record import RECORDED
 
@@ -158,3 +160,33 @@ def test_bodies_are_moved_and_turned_as_they_are_told():
     arms = rotation_matrices(before[:, 3:7]) @ np.array([1.0, -2.0, 0.5])
     turned = rotations @ np.array([1.0, -2.0, 0.5])
     assert turned - arms == pytest.approx(np.cross(ways[:, 3:], arms), abs=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("sides", [24, 64])
+def test_all_level_corners_of_a_hull_touch_the_face_under_them(sides, seed):
+    """Of a prism of many sides that lies on a table, only the corners of one side did, so that it could rattle."""
+    random = np.random.default_rng(seed)
+    angle = 2.0 * np.pi * np.arange(sides) / sides
+    corners = [(x, 0.05 * np.cos(t), 0.05 * np.sin(t)) for x in (-0.06, 0.06) for t in angle]
+    half = random.uniform(0.0, np.pi)
+    turn = np.array([np.cos(half), np.sin(half), *random.normal(size=2) * 1e-3])
+    scene = carom.Scene()
+    scene.add(carom.Body(carom.Box((1, 1, 0.1)), fixed=True, position=(0, 0, -0.05)))
+    turn /= np.linalg.norm(turn)
+    prism = scene.add(
+        carom.Body(carom.ConvexMesh(corners), density=900.0, position=(0, 0, 0.0505), orientation=turn)
+    )
+    bodies = carom.Simulator(scene, LAW, steps=2e-3)._run._bodies
+    contacts, states = bodies.contacts, bodies.states
+    keys, places, _ = contacts.within(states, np.array([True]), 2e-3, np.zeros((1, 6)))
+    shape = prism.shape
+    height = (states[:, :3] + shape.vertices @ rotation_matrices(states[:, 3:7])[0].T)[:, 2]
+    level = FLAT * min(contacts.size.max(), 2.0 * contacts.size.min())
+    sure = set(np.flatnonzero(height < height.min() + 0.999 * level).tolist())
+    touching = {int(n) for f, n in zip(keys[:, 2], keys[:, 4], strict=True) if f == POINT}
+    assert len(sure) > 4 or sides == 24
+    assert sure <= touching <= set(np.flatnonzero(height < height.min() + 1.001 * level + 1e-4).tolist())
+    found = dict(zip(keys[:, 4].tolist(), places[:, 6].tolist(), strict=True))
+    for corner in sure:
+        assert found[corner] == pytest.approx(height[corner] - contacts.skins(keys)[0], abs=1e-9)
