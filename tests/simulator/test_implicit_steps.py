@@ -100,15 +100,12 @@ def test_boxes_in_a_bin_do_not_pass(seed):
     assert trajectory.largest_overlap(2000) <= 3e-9 * size
 
 
-SHARED = (
-    "where faces come together, what corners are off by is shared: of seeds 0 to 29 two are above (2.3e-9)"
-)
-
-
-@pytest.mark.parametrize("seed", [10, pytest.param(26, marks=pytest.mark.xfail(reason=SHARED, strict=True))])
-def test_boxes_in_a_bin_stay_apart(seed):
+@pytest.mark.parametrize(("seed", "bound"), [(10, 1e-9), (26, 3e-9)])
+def test_boxes_in_a_bin_stay_apart(seed, bound):
+    """Where faces come together, what corners are off by is shared: of seeds 0 to 29 two are above 1e-9, which
+    depends on the rounding of the machine (26: 2.3e-9 on one, below 1e-9 on another)."""
     trajectory, size = boxes_in_a_bin(seed)
-    assert trajectory.largest_overlap(2000) <= 1e-9 * size
+    assert trajectory.largest_overlap(2000) <= bound * size
 
 
 @needs_benchmarks
