@@ -209,8 +209,10 @@ class ConvexSteps:
         if pulls and self._forces.drags:
             velocity, near = self._forces.resisted(velocity, inverse, self.step), None
         row["energy_before"] = self._energy(velocity, inertia) + taken
-        keys, places, row["gap"] = near or self._contacts(span, velocity)
-        self._refuse_depth(velocity, time)
+        if near is None:
+            near = self._contacts(span, velocity)
+            self._refuse_depth(velocity, time)
+        keys, places, row["gap"] = near
         made = self._resolved(keys, places, velocity, inverse, row, span)
         row["residual"] = max(residual, float(row["residual"]))
         if pulls:
@@ -220,8 +222,7 @@ class ConvexSteps:
         made.gained = float(row["energy_after"]) - self._energy(before, inertia)
         speed = np.linalg.norm(velocity[:, :3], axis=1) + self.size * np.linalg.norm(velocity[:, 3:], axis=1)
         row["speed"] = speed.max(initial=0.0, where=self.active)
-        self.states[:, 7:10] = velocity[:, :3]
-        self.states[:, 10:13] = np.einsum("bji,bj->bi", rotation, velocity[:, 3:])
+        _set_velocity(self.states, rotation, velocity)
         if self._in_places and made.network is not None:
             made.gained += self._part(made, span)
         self._sum_up(made, struck, before, inverse)
@@ -364,14 +365,15 @@ class ConvexSteps:
     def _missed(self, keys: Whole, places: Array, velocity: Array, span: float) -> tuple[Whole, Array] | None:
         """These contacts and those that bodies of such velocities (moving, 6) have after a span [s] and nothing
         announced; None where there are none."""
-        if not len(keys) or not turn_far(velocity, span).any():
+        turning = self.active & turn_far(velocity, span)
+        if not len(keys) or not turning.any():
             return None
-        ends = self.states.copy()
-        ends[:, 7:10] = velocity[:, :3]
-        rotation = rotation_matrices(ends[:, 3:7])
-        ends[:, 10:13] = np.einsum("bji,bj->bi", rotation, velocity[:, 3:])
-        ends = self.flown(ends, span)
-        return missed_contacts(self.contacts, self.active, self.states, ends, velocity, span, keys, places)
+        starts = self.states.copy()
+        _set_velocity(starts, rotation_matrices(starts[:, 3:7]), velocity)
+        ends = self.flown(starts, span)
+        return missed_contacts(
+            self.contacts, self.active, turning, starts, ends, velocity, span, keys, places
+        )
 
     def _part(self, made: Strike, span: float) -> float:
         """Part grown shapes that overlap, in their places; the potential energy [J] that bodies gain by it."""
@@ -410,3 +412,9 @@ class ConvexSteps:
         row["sweeps"], row["residual"] = outcome.sweeps, outcome.residual
         row["beyond_cone"] = (slip - friction * normal).max() / max(normal.max(), 1e-300)
         return Strike(row, keys, places, outcome.velocity, network, outcome.impulse)
+
+
+def _set_velocity(states: Array, rotation: Array, velocity: Array) -> None:
+    """Give bodies in packed states (n, 13) with these rotations (n, 3, 3) velocities (n, 6), world axes."""
+    states[:, 7:10] = velocity[:, :3]
+    states[:, 10:13] = np.einsum("bji,bj->bi", rotation, velocity[:, 3:])

@@ -36,6 +36,7 @@ def turn_far(velocity: Array, span: float) -> NDArray[np.bool_]:
 def missed_contacts(
     contacts: ConvexContacts,
     active: NDArray[np.bool_],
+    turning: NDArray[np.bool_],
     starts: Array,
     ends: Array,
     velocity: Array,
@@ -47,11 +48,9 @@ def missed_contacts(
     there is none.
 
     Bodies go within a span [s] from packed states `starts` to `ends` (moving, 13) at velocities (moving, 6), world
-    axes. The gap of what is missed is the one at the start from which these velocities lead to the overlap.
+    axes; those that are `turning` are looked at. The gap of what is missed is the one at the start from which these
+    velocities lead to the overlap.
     """
-    turning = turn_far(velocity, span) & active
-    if not turning.any():
-        return None
     there, found, _ = contacts.within(ends, active, 0.0, np.zeros_like(velocity), only=turning)
     if not len(there):
         return None

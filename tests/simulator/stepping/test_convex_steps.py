@@ -496,9 +496,19 @@ def test_what_needs_events_is_refused_by_name():
         simulator.run(0.005)
 
 
-def test_a_stick_that_comes_around_from_behind_does_not_end_in_a_ball():
-    """It turns away from the ball, by 124 degrees in a step; they overlapped where ends were not looked at."""
+@pytest.mark.parametrize("bouncing", [False, True])
+def test_a_stick_that_comes_around_from_behind_does_not_end_in_a_ball(bouncing):
+    """It turns away from the ball, by 124 degrees in a step; they overlapped where ends were not looked at.
+
+    Where other bodies bounce, what overlaps at the end was said to overlap now."""
     scene = carom.Scene(gravity=(0, 0, 0))
+    if bouncing:
+        rubber = carom.Material(restitution=0.8)
+        for x, speed in ((5.0, 1.0), (5.11, -1.0)):
+            ball = carom.Sphere(0.05)
+            scene.add(
+                carom.Body(ball, density=800.0, position=(x, 5, 0), velocity=(speed, 0, 0), material=rubber)
+            )
     stick = carom.Box((0.4, 0.02, 0.02))
     scene.add(carom.Body(stick, density=800.0, angular_velocity=(0, 0, -108.0), name="stick"))
     scene.add(carom.Body(carom.Sphere(0.05), density=800.0, position=(0.1, 0.15, 0), name="ball"))

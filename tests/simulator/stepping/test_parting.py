@@ -7,7 +7,7 @@ import carom
 from carom.bodies.rotation import rotation_matrices
 from carom.impact_laws import ContactNetwork
 from carom.simulator.collision.frames_kernels import POINT
-from carom.simulator.stepping.convex_contacts import FLAT
+from carom.simulator.stepping.convex_contacts import FLAT, ConvexContacts
 from carom.simulator.stepping.parting import SHARE, move, parting_ways
 from carom.simulator.stepping.step_record import RECORDED
 
@@ -177,8 +177,9 @@ def test_all_level_corners_of_a_hull_touch_the_face_under_them(sides, seed):
     prism = scene.add(
         carom.Body(carom.ConvexMesh(corners), density=900.0, position=(0, 0, 0.0505), orientation=turn)
     )
-    bodies = carom.Simulator(scene, LAW, steps=2e-3)._run._bodies
-    contacts, states = bodies.contacts, bodies.states
+    model = carom.Simulator(scene, LAW).model
+    contacts = ConvexContacts(model)
+    states = model.initial_states()[contacts.moving]
     keys, places, _ = contacts.within(states, np.array([True]), 2e-3, np.zeros((1, 6)))
     shape = prism.shape
     height = (states[:, :3] + shape.vertices @ rotation_matrices(states[:, 3:7])[0].T)[:, 2]
