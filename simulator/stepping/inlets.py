@@ -71,7 +71,7 @@ class Inlets:
     def _refuse_blocked(self, inflow: Inflow, state: StepState, walls: Walls) -> None:
         allowed = BLOCKED * inflow.radius
         for k, name in enumerate(walls.names):
-            away = walls_kernels.distances_from_wall(walls.table, k, walls.faces, inflow.position)[0]
+            away = walls_kernels.distances_from_wall(walls.tables, k, inflow.position)[0]
             worst = int(away.argmin()) if len(away) else 0
             if len(away) and inflow.radius - away[worst] > allowed:
                 self._refuse(inflow, worst, f"body {name!r}", inflow.radius - away[worst], state)

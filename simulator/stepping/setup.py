@@ -27,7 +27,7 @@ def setup_of(
     return {
         "gravity": json.dumps(scene.gravity.tolist()),
         "law": law_description(law),
-        "fixed bodies": _hash(*walls.names, walls.table.tobytes(), walls.faces.tobytes()),
+        "fixed bodies": _hash(*walls.names, walls.tables.rows.tobytes(), walls.tables.faces.tobytes()),
         "spheres": _hash(table.places.tobytes(), table.motions.tobytes(), table.surfaces.tobytes()),
         "inflows and outflows": _hash(*(text for flow in flows for text in _words(flow))),
         **{name: json.dumps(value) for name, value in named.items()},

@@ -32,7 +32,7 @@ from .step_log import STEP, StepLog
 from .step_recording import SphereStates, read, refuse_unfit, write
 from .step_state import StepState
 from .steps import LONGEST_STEP, MOST_STEPS
-from .touch_table import TouchTable
+from .touch_table import REACH, TouchTable
 from .walls import WallMotion, Walls, whole_steps
 
 if TYPE_CHECKING:
@@ -68,7 +68,8 @@ class TimeSteps:
     """Spheres of a scene among its fixed bodies, moved step by step.
 
     scene : with spheres, added one by one or by `add_spheres`, and fixed half-spaces, boxes, balls, cylinders,
-        capsules and convex meshes
+        capsules, convex meshes and triangle meshes, of which closed ones are solids and open ones are touched from
+        both sides
     law : its tolerance and max_sweeps hold for every step; its two friction rules are one for spheres
     step : [s]
     seed : of what enters
@@ -114,8 +115,9 @@ class TimeSteps:
         materials, friction = surfaces_of(scene, inflows)
         fixed = [body for body in scene.bodies if body.fixed]
         surfaces = [materials.index(body.material) for body in fixed]
-        self._walls = Walls(fixed, surfaces, motions or {}, self.step)
         table, starts = table_of(scene, materials)
+        largest = max([table.places[:, 3].max(initial=0.0), *(inflow.radius for inflow in inflows)])
+        self._walls = Walls(fixed, surfaces, motions or {}, self.step, REACH * largest)
         self._inlets = Inlets(inflows, outflows, materials, self.step, starts)
         self._touches = TouchTable(self._walls, friction, periodic)
         self._state = StepState.begun(table, len(fixed), checks.whole("seed", seed, 2**63 - 1))

@@ -19,6 +19,8 @@ SKIN = 0.02
 """Of the radius: gap beyond what the velocities before a step may close, up to which touches take part in it."""
 FARTHEST = 1.0
 """Of the smallest radius: largest gap of a touch that takes part, whatever the velocities."""
+REACH = 1.0 + FARTHEST
+"""Of the largest radius: distance from a centre up to which walls are touched."""
 ROOM = 1.2
 """Times what is needed, that a table is made for when it has become too small."""
 LEVEL = 1e-12
@@ -93,7 +95,7 @@ class TouchTable:
         self.starts = np.zeros(len(table) + 1, np.int64)
         known = (
             table.places, table.motions, table.surfaces, table.rows, state.kept_starts, state.kept, self._friction,
-            self._walls.table, self._walls.faces, cells.low, cells.inverse_edge, cells.cells, cells.axes,
+            self._walls.tables, cells.low, cells.inverse_edge, cells.cells, cells.axes,
             cells.wraps, self.lengths, cells.starts, step, SKIN, most, self.starts,
         )  # fmt: skip
         search_kernels.find_touches(False, *known, self._other_room, self._room)
@@ -105,7 +107,7 @@ class TouchTable:
 
     def _wall_reach(self, step: float, speed: float, radius: float) -> float:
         """Gap [m] that a moving wall may close in a step, at most a radius."""
-        walls = self._walls.table
+        walls = self._walls.tables.rows
         if not len(walls):
             return 0.0
         fastest = float(np.sqrt((walls["velocity"] ** 2).sum(axis=1)).max())
@@ -122,7 +124,7 @@ class TouchTable:
 
 def _refuse_planes_across(walls: Walls, lengths: NDArray[np.float64]) -> None:
     """ValueError for a half-space that is not the same everywhere along an axis that repeats."""
-    for name, wall in zip(walls.names, walls.table, strict=True):
+    for name, wall in zip(walls.names, walls.tables.rows, strict=True):
         if wall["kind"] == PLANE and (np.abs(wall["normal"]) > LEVEL)[lengths > 0.0].any():
             raise ValueError(
                 f"periodic: body {name!r} is a half-space whose normal {wall['normal'].tolist()} has a part along "

@@ -1,10 +1,11 @@
-"""How far a point is from a fixed convex shape, and in which direction, compiled."""
+"""How far a point is from a fixed shape, and in which direction, compiled."""
 
 import numpy as np
 
 from ...compiled import kernel
+from .mesh_walls_kernels import PLACE, beside_mesh, nearest_in_triangle, nearest_place
 
-PLANE, BALL, BOX, CYLINDER, CAPSULE, HULL = range(6)
+PLANE, BALL, BOX, CYLINDER, CAPSULE, HULL, MESH = range(7)
 
 WALL = np.dtype(
     [
@@ -21,12 +22,19 @@ WALL = np.dtype(
         ("normal", np.float64, (3,)),
         ("low", np.float64, (3,)),
         ("high", np.float64, (3,)),
+        ("closed", np.int64),
+        ("seam", np.float64),
+        ("first_cell", np.int64),
+        ("cells", np.int64, (3,)),
+        ("grid_low", np.float64, (3,)),
+        ("inverse_edge", np.float64),
     ]
 )
-"""Of a wall: its kind, its row in the table of friction, its faces in those of all hulls; the radius that rounds
-it, its size (half lengths of a box; radius and half length; normal of a plane, in its own axes), place, rotation
-from its axes to the world, velocity [m/s] and angular velocity [rad/s], the normal of a plane and the box
-around the others, in the world."""
+"""Of a wall: its kind, its row in the table of friction, its faces in those of all hulls and meshes; the radius
+that rounds it, its size (half lengths of a box; radius and half length; normal of a plane, in its own axes), place,
+rotation from its axes to the world, velocity [m/s] and angular velocity [rad/s], the normal of a plane and the box
+around the others, in the world; of a mesh, whether it is the skin of a solid, up to which distance [m] two places
+of it are one, and its grid."""
 
 
 @kernel(forceinline=True)
@@ -82,45 +90,6 @@ def beside_segment(q, half, near):
 
 
 @kernel(forceinline=True)
-def nearest_in_triangle(q, face, near):
-    """Fill `near` with the way to q (3,) from the nearest point of a triangle, three corners in face (13,); its
-    square. After the regions of Voronoi of corners, edges and face (Ericson, Real-Time Collision Detection, 5.1.5).
-    """
-    d1 = d2 = d3 = d4 = d5 = d6 = 0.0
-    for i in range(3):
-        ab, ac = face[3 + i] - face[i], face[6 + i] - face[i]
-        d1 += ab * (q[i] - face[i])
-        d2 += ac * (q[i] - face[i])
-        d3 += ab * (q[i] - face[3 + i])
-        d4 += ac * (q[i] - face[3 + i])
-        d5 += ab * (q[i] - face[6 + i])
-        d6 += ac * (q[i] - face[6 + i])
-    va, vb, vc = d3 * d6 - d5 * d4, d5 * d2 - d1 * d6, d1 * d4 - d3 * d2
-    v = w = 0.0  # the point is a + v ab + w ac
-    if d1 <= 0.0 and d2 <= 0.0:
-        v = w = 0.0
-    elif d3 >= 0.0 and d4 <= d3:
-        v = 1.0
-    elif d6 >= 0.0 and d5 <= d6:
-        w = 1.0
-    elif vc <= 0.0 and d1 >= 0.0 and d3 <= 0.0:
-        v = d1 / (d1 - d3)
-    elif vb <= 0.0 and d2 >= 0.0 and d6 <= 0.0:
-        w = d2 / (d2 - d6)
-    elif va <= 0.0 and d4 - d3 >= 0.0 and d5 - d6 >= 0.0:
-        w = (d4 - d3) / ((d4 - d3) + (d5 - d6))
-        v = 1.0 - w
-    else:
-        whole = va + vb + vc
-        v, w = vb / whole, vc / whole
-    square = 0.0
-    for i in range(3):
-        near[i] = q[i] - face[i] - v * (face[3 + i] - face[i]) - w * (face[6 + i] - face[i])
-        square += near[i] * near[i]
-    return square
-
-
-@kernel(forceinline=True)
 def beside_hull(q, faces, first, last, way, near):
     """As `beside_box`, of a convex hull with triangles faces[first:last], each three corners, a unit normal and the
     plane's offset; `way` (3,) is room."""
@@ -151,17 +120,25 @@ def beside_hull(q, faces, first, last, way, near):
 
 
 @kernel()
-def beside_wall(wall, faces, x, y, z, q, way, near):
-    """Signed distance [m] of a point from a wall, negative inside; fills near (3,) with the direction in the world
-    in which it grows. q and way (3,) are room."""
+def beside_wall(wall, tables, x, y, z, far, room, places):
+    """Fill places (n, PLACE) with directions in the world and signed distances [m], negative inside, of where a
+    ball around a point may touch a wall; how many. There is one place on a convex wall, whatever its distance, and
+    on a mesh all within `far`. room is (3, 3)."""
+    near, q = places[0], room[0]
     dx, dy, dz = x - wall.position[0], y - wall.position[1], z - wall.position[2]
     if wall.kind == PLANE:
         for i in range(3):
             near[i] = wall.normal[i]
-        return dx * near[0] + dy * near[1] + dz * near[2]
+        near[3] = dx * near[0] + dy * near[1] + dz * near[2]
+        return 1
     turn, size = wall.turn, wall.size
     for i in range(3):
         q[i] = turn[0, i] * dx + turn[1, i] * dy + turn[2, i] * dz
+    if wall.kind == MESH:
+        count = beside_mesh(wall, tables, q, far, room[1], room[2], places)
+        for k in range(count):
+            turn_direction(turn, places[k])
+        return count
     if wall.kind == BALL:
         away = beside_segment(q, 0.0, near)
     elif wall.kind == BOX:
@@ -171,20 +148,38 @@ def beside_wall(wall, faces, x, y, z, q, way, near):
     elif wall.kind == CAPSULE:
         away = beside_segment(q, size[1], near)
     else:
-        away = beside_hull(q, faces, wall.first_face, wall.last_face, way, near)
-    ex, ey, ez = near[0], near[1], near[2]
+        away = beside_hull(q, tables.faces, wall.first_face, wall.last_face, room[1], near)
+    turn_direction(turn, near)
+    near[3] = away - wall.radius
+    return 1
+
+
+@kernel(forceinline=True)
+def turn_direction(turn, place):
+    """Turn the direction that a place begins with into the world."""
+    ex, ey, ez = place[0], place[1], place[2]
     for i in range(3):
-        near[i] = turn[i, 0] * ex + turn[i, 1] * ey + turn[i, 2] * ez
-    return away - wall.radius
+        place[i] = turn[i, 0] * ex + turn[i, 1] * ey + turn[i, 2] * ez
 
 
 @kernel(allocates=True)
-def distances_from_wall(walls, number, faces, points):
-    """Signed distances (n,) and directions (n, 3) of points (n, 3) from one wall."""
+def distances_from_wall(tables, number, points):
+    """Signed distances (n,) and directions (n, 3) of points (n, 3) from one wall, on a mesh from its nearest place,
+    which is found slowly."""
     away, direction = np.empty(points.shape[0]), np.empty((points.shape[0], 3))
-    q, way = np.empty(3), np.empty(3)
+    wall = tables.rows[number]
+    room, places = np.empty((3, 3)), np.empty((max(1, wall.last_face - wall.first_face), PLACE))
     for k in range(points.shape[0]):
-        away[k] = beside_wall(
-            walls[number], faces, points[k, 0], points[k, 1], points[k, 2], q, way, direction[k]
-        )
+        point = points[k]
+        if wall.kind == MESH:
+            for i in range(3):
+                room[0, i] = 0.0
+                for j in range(3):
+                    room[0, i] += wall.turn[j, i] * (point[j] - wall.position[j])
+            nearest_place(wall, tables, room[0], room[1], room[2], places)
+            turn_direction(wall.turn, places[0])
+        else:
+            beside_wall(wall, tables, point[0], point[1], point[2], 0.0, room, places)
+        direction[k] = places[0, :3]
+        away[k] = places[0, 3]
     return away, direction

@@ -11,7 +11,7 @@ TEXT = (Path(__file__).parents[3] / "docs" / "steps.md").read_text(encoding="utf
 def test_the_examples_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", TEXT, flags=re.DOTALL)
-    assert len(blocks) == 6
+    assert len(blocks) == 7
     names: dict = {}
     for block in blocks:
         exec(compile(block, "steps.md", "exec"), names)
@@ -30,6 +30,8 @@ def test_the_examples_run(tmp_path, monkeypatch):
     assert len(names["flow"].frames) == 6
     moving = names["flow"].states
     assert ((moving.position[:, 1] >= -0.01) & (moving.position[:, 1] < 0.03)).all()
+    milled = names["grinding"].states.position
+    assert (np.hypot(milled[:, 0], milled[:, 2]) < 0.1 - 0.008 * 0.95).all()
     assert names["again"].time > names["flow"].time
     assert len(names["recording"].log) == 800
     assert names["recording"].last.position.tobytes() == moving.position.tobytes()

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import trimesh
 
 import carom
 from carom.simulator.stepping.cells import Cells
@@ -19,6 +20,7 @@ SHAPES = {
     "cylinder": carom.Cylinder(0.5, 1.2),
     "capsule": carom.Capsule(0.4, 1.1),
     "hull": carom.ConvexMesh(np.vstack([CUBE * [0.5, 0.4, 0.3], [(0.1, 0.2, 0.9)]])),
+    "mesh": carom.Mesh(trimesh.creation.torus(0.6, 0.25, major_sections=16, minor_sections=8)),
     "rounded hull": carom.ConvexMesh(CUBE * [0.5, 0.4, 0.3], radius=0.15),
 }
 
@@ -33,9 +35,9 @@ def turned(shape, **more):
 def test_distances_and_directions_are_those_of_the_engine(name):
     shape = SHAPES[name]
     wall = turned(shape)
-    walls = Walls([wall], [0], {}, 1.0)
+    walls = Walls([wall], [0], {}, 1.0, 0.1)
     points = np.random.default_rng(1).uniform(-1.5, 1.5, (300, 3))
-    away, direction = distances_from_wall(walls.table, 0, walls.faces, points)
+    away, direction = distances_from_wall(walls.tables, 0, points)
     assert np.linalg.norm(direction, axis=1) == pytest.approx(1.0, abs=1e-12)
     radius = 1e-3
     for point, gap in zip(points, away, strict=True):
@@ -47,8 +49,7 @@ def test_distances_and_directions_are_those_of_the_engine(name):
     slope = np.empty_like(points)
     for axis in range(3):
         ends = [
-            distances_from_wall(walls.table, 0, walls.faces, points + s * shift * np.eye(3)[axis])[0]
-            for s in (1, -1)
+            distances_from_wall(walls.tables, 0, points + s * shift * np.eye(3)[axis])[0] for s in (1, -1)
         ]
         slope[:, axis] = (ends[0] - ends[1]) / (2 * shift)
     smooth = np.abs(np.linalg.norm(slope, axis=1) - 1.0) < 1e-4
@@ -61,9 +62,9 @@ def test_a_ball_comes_to_rest_on_every_kind_of_wall(name):
     """Dropped along the direction in which the wall is nearest, it ends in touch with it."""
     scene = carom.Scene()
     wall = scene.add(turned(SHAPES[name]))
-    walls = Walls([wall], [0], {}, 1.0)
+    walls = Walls([wall], [0], {}, 1.0, 0.1)
     points = np.random.default_rng(1).uniform(-2.5, 2.5, (300, 3))
-    away, direction = distances_from_wall(walls.table, 0, walls.faces, points)
+    away, direction = distances_from_wall(walls.tables, 0, points)
     chosen = np.flatnonzero((away > 0.5) & (away < 0.8))[:1]
     away, direction, start = away[chosen], direction[chosen], points[chosen[0]]
     scene.gravity = -direction[0]
@@ -73,7 +74,7 @@ def test_a_ball_comes_to_rest_on_every_kind_of_wall(name):
     steps = carom.TimeSteps(scene, LAW, step=2e-3)
     until = np.sqrt(2 * away[0])
     steps.run(until + 0.02)
-    gap = distances_from_wall(walls.table, 0, walls.faces, steps.states.position)[0][0] - grains.radius[0]
+    gap = distances_from_wall(walls.tables, 0, steps.states.position)[0][0] - grains.radius[0]
     assert abs(gap) < 1e-4
     assert steps.log.rows["sticking"][-1] == 1
 
