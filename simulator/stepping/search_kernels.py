@@ -4,7 +4,6 @@ import numba
 import numpy as np
 
 from ...compiled import kernel
-from .mesh_walls_kernels import PLACE
 from .walls_kernels import MESH, PLANE, beside_wall
 
 PIECES = 64
@@ -220,86 +219,74 @@ def beside_repeated(place, centre, length):
 
 
 @kernel(forceinline=True)
-def kept_wall_impulse(kept_starts, kept, row, wall, nx, ny, nz):
-    """The impulse that a sphere had from a wall a step before, of several places that nearest to a normal."""
-    best, px, py, pz = 0.0, 0.0, 0.0, 0.0
-    if row >= 0:
-        for k in range(kept_starts[row], kept_starts[row + 1]):
-            had = kept[k]
-            if had.other == -1 - wall:
-                normal = had.px * nx + had.py * ny + had.pz * nz
-                square = had.px * had.px + had.py * had.py + had.pz * had.pz
-                if normal > 0.0 and normal * normal > best * square:
-                    best = normal * normal / square
-                    px, py, pz = had.px, had.py, had.pz
-    return px, py, pz
+def is_apart(wall, x, y, z, far):
+    """Whether a point is farther than that from the box around a wall."""
+    return (
+        x < wall.low[0] - far or y < wall.low[1] - far or z < wall.low[2] - far
+        or x > wall.high[0] + far or y > wall.high[1] + far or z > wall.high[2] + far
+    )  # fmt: skip
+
+
+@kernel(forceinline=True)
+def fill_wall_touch(touch, wall, own, radius, near, gap, ux, uy, uz, friction):
+    """Fill the touch of a sphere with a wall whose velocity is (ux, uy, uz) there, without its impulse."""
+    touch.nx, touch.ny, touch.nz = near[0], near[1], near[2]
+    touch.gap, touch.arm, touch.other_arm = gap, radius, 0.0
+    touch.per_normal = 1.0 / own.inverse_mass
+    touch.per_tangent = 1.0 / (own.inverse_mass + own.inverse_inertia * radius * radius)
+    touch.friction = friction[wall.surface]
+    touch.ux, touch.uy, touch.uz = ux, uy, uz
+
+
+@kernel(forceinline=True)
+def wall_velocity(wall, x, y, z):
+    """Velocity [m/s] of a wall at a place of the world: v + spin x way."""
+    lx, ly, lz = x - wall.position[0], y - wall.position[1], z - wall.position[2]
+    wx, wy, wz = wall.spin[0], wall.spin[1], wall.spin[2]
+    return (
+        wall.velocity[0] + wy * lz - wz * ly,
+        wall.velocity[1] + wz * lx - wx * lz,
+        wall.velocity[2] + wx * ly - wy * lx,
+    )
 
 
 @kernel()
 def wall_touches(
-    row, at, fill, places, motions, surfaces, kept_rows, kept_starts, kept, friction, tables, lengths, step, skin,
-    most, room, found, others, touches,
+    row, at, fill, places, motions, surfaces, kept_rows, kept_starts, kept, friction, walls, faces, lengths, step,
+    skin, most, room, others, touches,
 ):  # fmt: skip
-    """As `pair_touches`, with walls, of which each is seen at its nearest repetition; room is (3, 3), found
-    (n, PLACE)."""
+    """As `pair_touches`, with convex walls, of which each is seen at its nearest repetition; room is (3, 3)."""
     radius = places[row, 3]
     own = motions[row]
     deepest = 0.0
-    for k in range(tables.rows.size):
-        wall = tables.rows[k]
-        far = radius + most
+    near = room[2]
+    for k in range(walls.size):
+        wall = walls[k]
         x = beside_repeated(places[row, 0], wall.position[0], lengths[0])
         y = beside_repeated(places[row, 1], wall.position[1], lengths[1])
         z = beside_repeated(places[row, 2], wall.position[2], lengths[2])
-        if wall.kind != PLANE and (
-            x < wall.low[0] - far or y < wall.low[1] - far or z < wall.low[2] - far
-            or x > wall.high[0] + far or y > wall.high[1] + far or z > wall.high[2] + far
-        ):  # fmt: skip
+        if wall.kind == MESH or (wall.kind != PLANE and is_apart(wall, x, y, z, radius + most)):
             continue
-        lx, ly, lz = x - wall.position[0], y - wall.position[1], z - wall.position[2]
-        wx, wy, wz = wall.spin[0], wall.spin[1], wall.spin[2]
-        if wall.kind == MESH:  # no farther than what any of its places may close
-            ux = wall.velocity[0] + wy * lz - wz * ly
-            uy = wall.velocity[1] + wz * lx - wx * lz
-            uz = wall.velocity[2] + wx * ly - wy * lx
-            turning = step * far * np.sqrt(wx * wx + wy * wy + wz * wz)
-            far = radius + reach_of(
-                own.vx - ux, own.vy - uy, own.vz - uz, step, skin * radius + turning, most
-            )
-        for number in range(beside_wall(wall, tables, x, y, z, far, room, found)):
-            near = found[number]
-            gap = near[3] - radius
-            if gap > most:
-                continue
-            # velocity of the wall where it is touched: v + spin x way
-            rx, ry, rz = lx - radius * near[0], ly - radius * near[1], lz - radius * near[2]
-            ux = wall.velocity[0] + wy * rz - wz * ry
-            uy = wall.velocity[1] + wz * rx - wx * rz
-            uz = wall.velocity[2] + wx * ry - wy * rx
-            if gap > reach_of(own.vx - ux, own.vy - uy, own.vz - uz, step, skin * radius, most):
-                continue
-            if fill:
-                deepest = max(deepest, -gap / radius)
-                touch = touches[at]
-                touch.nx, touch.ny, touch.nz = near[0], near[1], near[2]
-                touch.gap, others[at] = gap, -1 - k
-                touch.arm, touch.other_arm = radius, 0.0
-                touch.per_normal = 1.0 / own.inverse_mass
-                touch.per_tangent = 1.0 / (own.inverse_mass + own.inverse_inertia * radius * radius)
-                touch.friction = friction[surfaces[row], wall.surface]
-                touch.ux, touch.uy, touch.uz = ux, uy, uz
-                px, py, pz = kept_wall_impulse(
-                    kept_starts, kept, kept_rows[row], k, near[0], near[1], near[2]
-                )
-                begin_with(touch, px, py, pz)
-            at += 1
+        gap = beside_wall(wall, faces, x, y, z, room[0], room[1], near) - radius
+        if gap > most:
+            continue
+        ux, uy, uz = wall_velocity(wall, x - radius * near[0], y - radius * near[1], z - radius * near[2])
+        if gap > reach_of(own.vx - ux, own.vy - uy, own.vz - uz, step, skin * radius, most):
+            continue
+        if fill:
+            deepest = max(deepest, -gap / radius)
+            touch, others[at] = touches[at], -1 - k
+            fill_wall_touch(touch, wall, own, radius, near, gap, ux, uy, uz, friction[surfaces[row]])
+            _, px, py, pz = kept_impulse(kept_starts, kept, kept_rows[row], -1 - k)
+            begin_with(touch, px, py, pz)
+        at += 1
     return at, deepest
 
 
 @kernel(allocates=True, parallel=True)
 def find_touches(
-    fill, places, motions, surfaces, kept_rows, kept_starts, kept, friction, tables, low, inverse_edge, cells, axes,
-    wraps, lengths, cell_starts, step, skin, most, starts, others, touches,
+    fill, places, motions, surfaces, kept_rows, kept_starts, kept, friction, walls, faces, low, inverse_edge, cells,
+    axes, wraps, lengths, cell_starts, step, skin, most, starts, others, touches,
 ):  # fmt: skip
     """Without `fill`: the number of touches of each row, into starts (n + 1,) from 1 on. With it, and starts summed
     up: the touches themselves; the deepest overlap relative to a radius."""
@@ -307,7 +294,6 @@ def find_touches(
     deepest = np.zeros(PIECES)
     for piece in numba.prange(PIECES):
         runs, room = np.empty((12, 2), np.int64), np.empty((3, 3))
-        found = np.empty((tables.most_places, PLACE))
         deep = 0.0
         for row in range(count * piece // PIECES, count * (piece + 1) // PIECES):
             at = starts[row] if fill else 0
@@ -318,8 +304,8 @@ def find_touches(
             )  # fmt: skip
             deep = max(deep, overlap)
             at, overlap = wall_touches(
-                row, at, fill, places, motions, surfaces, kept_rows, kept_starts, kept, friction, tables, lengths,
-                step, skin, most, room, found, others, touches,
+                row, at, fill, places, motions, surfaces, kept_rows, kept_starts, kept, friction, walls, faces,
+                lengths, step, skin, most, room, others, touches,
             )  # fmt: skip
             deep = max(deep, overlap)
             if not fill:

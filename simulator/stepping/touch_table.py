@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...bodies import checks
-from . import motion_kernels, search_kernels
+from . import mesh_touches_kernels, motion_kernels, search_kernels
 from .cells import Cells
 from .sphere_table import SphereTable
 from .step_state import StepState
 from .touches_kernels import TOUCH
 from .walls import Walls
-from .walls_kernels import PLANE
+from .walls_kernels import MESH, PLANE
 
 SKIN = 0.02
 """Of the radius: gap beyond what the velocities before a step may close, up to which touches take part in it."""
@@ -91,19 +91,29 @@ class TouchTable:
         state.table.rows[:] = np.arange(len(state.table))
 
     def _fill(self, state: StepState, cells: Cells, step: float, most: float) -> float:
-        table = state.table
+        table, tables = state.table, self._walls.tables
         self.starts = np.zeros(len(table) + 1, np.int64)
         known = (
             table.places, table.motions, table.surfaces, table.rows, state.kept_starts, state.kept, self._friction,
-            self._walls.tables, cells.low, cells.inverse_edge, cells.cells, cells.axes,
-            cells.wraps, self.lengths, cells.starts, step, SKIN, most, self.starts,
         )  # fmt: skip
-        search_kernels.find_touches(False, *known, self._other_room, self._room)
+        near = (
+            *known, tables.rows, tables.faces, cells.low, cells.inverse_edge, cells.cells, cells.axes, cells.wraps,
+            self.lengths, cells.starts, step, SKIN, most, self.starts,
+        )  # fmt: skip
+        on_meshes = (*known, tables, self.lengths, step, SKIN, most, self.starts)
+        meshes = bool((tables.rows["kind"] == MESH).any())
+        search_kernels.find_touches(False, *near, self._other_room, self._room)
+        if meshes:
+            mesh_touches_kernels.find_mesh_touches(False, *on_meshes, self._other_room, self._room)
         search_kernels.sum_up(self.starts)
         if len(self._room) < self.starts[-1]:
             self._room = np.empty(int(ROOM * self.starts[-1]), TOUCH)
             self._other_room = np.empty(len(self._room), np.int32)
-        return float(search_kernels.find_touches(True, *known, self._other_room, self._room))
+        overlap = search_kernels.find_touches(True, *near, self._other_room, self._room)
+        if meshes:
+            deep = mesh_touches_kernels.find_mesh_touches(True, *on_meshes, self._other_room, self._room)
+            overlap = max(overlap, deep)
+        return float(overlap)
 
     def _wall_reach(self, step: float, speed: float, radius: float) -> float:
         """Gap [m] that a moving wall may close in a step, at most a radius."""

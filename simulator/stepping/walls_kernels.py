@@ -120,25 +120,17 @@ def beside_hull(q, faces, first, last, way, near):
 
 
 @kernel()
-def beside_wall(wall, tables, x, y, z, far, room, places):
-    """Fill places (n, PLACE) with directions in the world and signed distances [m], negative inside, of where a
-    ball around a point may touch a wall; how many. There is one place on a convex wall, whatever its distance, and
-    on a mesh all within `far`. room is (3, 3)."""
-    near, q = places[0], room[0]
+def beside_wall(wall, faces, x, y, z, q, way, near):
+    """Signed distance [m] of a point from a convex wall, negative inside; fills near (3,) with the direction in the
+    world in which it grows. q and way (3,) are room."""
     dx, dy, dz = x - wall.position[0], y - wall.position[1], z - wall.position[2]
     if wall.kind == PLANE:
         for i in range(3):
             near[i] = wall.normal[i]
-        near[3] = dx * near[0] + dy * near[1] + dz * near[2]
-        return 1
+        return dx * near[0] + dy * near[1] + dz * near[2]
     turn, size = wall.turn, wall.size
     for i in range(3):
         q[i] = turn[0, i] * dx + turn[1, i] * dy + turn[2, i] * dz
-    if wall.kind == MESH:
-        count = beside_mesh(wall, tables, q, far, room[1], room[2], places)
-        for k in range(count):
-            turn_direction(turn, places[k])
-        return count
     if wall.kind == BALL:
         away = beside_segment(q, 0.0, near)
     elif wall.kind == BOX:
@@ -148,10 +140,28 @@ def beside_wall(wall, tables, x, y, z, far, room, places):
     elif wall.kind == CAPSULE:
         away = beside_segment(q, size[1], near)
     else:
-        away = beside_hull(q, tables.faces, wall.first_face, wall.last_face, room[1], near)
+        away = beside_hull(q, faces, wall.first_face, wall.last_face, way, near)
     turn_direction(turn, near)
-    near[3] = away - wall.radius
-    return 1
+    return away - wall.radius
+
+
+@kernel()
+def beside_mesh_wall(wall, tables, x, y, z, far, room, places):
+    """Fill places (n, PLACE) with directions in the world and signed distances [m], negative inside, of where a
+    ball around a point may touch a mesh within `far`; how many. room is (3, 3)."""
+    into_axes(wall, x, y, z, room[0])
+    count = beside_mesh(wall, tables, room[0], far, room[1], room[2], places)
+    for k in range(count):
+        turn_direction(wall.turn, places[k])
+    return count
+
+
+@kernel(forceinline=True)
+def into_axes(wall, x, y, z, q):
+    """Fill q (3,) with a place of the world in the axes of a wall."""
+    dx, dy, dz = x - wall.position[0], y - wall.position[1], z - wall.position[2]
+    for i in range(3):
+        q[i] = wall.turn[0, i] * dx + wall.turn[1, i] * dy + wall.turn[2, i] * dz
 
 
 @kernel(forceinline=True)
@@ -170,16 +180,13 @@ def distances_from_wall(tables, number, points):
     wall = tables.rows[number]
     room, places = np.empty((3, 3)), np.empty((max(1, wall.last_face - wall.first_face), PLACE))
     for k in range(points.shape[0]):
-        point = points[k]
+        x, y, z = points[k, 0], points[k, 1], points[k, 2]
         if wall.kind == MESH:
-            for i in range(3):
-                room[0, i] = 0.0
-                for j in range(3):
-                    room[0, i] += wall.turn[j, i] * (point[j] - wall.position[j])
+            into_axes(wall, x, y, z, room[0])
             nearest_place(wall, tables, room[0], room[1], room[2], places)
             turn_direction(wall.turn, places[0])
+            direction[k] = places[0, :3]
+            away[k] = places[0, 3]
         else:
-            beside_wall(wall, tables, point[0], point[1], point[2], 0.0, room, places)
-        direction[k] = places[0, :3]
-        away[k] = places[0, 3]
+            away[k] = beside_wall(wall, tables.faces, x, y, z, room[0], room[1], direction[k])
     return away, direction

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 import trimesh
@@ -12,7 +13,12 @@ from carom.bodies.distance_kernels import distances, windings
 from carom.simulator.stepping.mesh_grid import mesh_grid
 from carom.simulator.stepping.mesh_walls_kernels import PLACE
 from carom.simulator.stepping.walls import Walls
-from carom.simulator.stepping.walls_kernels import beside_wall, distances_from_wall
+from carom.simulator.stepping.walls_kernels import (
+    MESH,
+    beside_mesh_wall,
+    beside_wall,
+    distances_from_wall,
+)
 
 LAW = carom.MaximumDissipation(tolerance=1e-9, max_sweeps=3000)
 LOOSE = carom.MaximumDissipation(tolerance=1e-5, max_sweeps=500)
@@ -82,12 +88,15 @@ def fixed(source, **more):
 
 
 def touches(walls, point, far):
-    """Directions and distances of places near a point, nearest first."""
+    """Directions and distances of places near a point on a mesh or box, nearest first."""
+    wall = walls.tables.rows[0]
     places = np.zeros((walls.tables.most_places, PLACE))
-    found = []
-    for number in range(len(walls.names)):
-        count = beside_wall(walls.tables.rows[number], walls.tables, *point, far, np.empty((3, 3)), places)
-        found += [(*place[:3], place[3]) for place in places[:count] if place[3] <= far]
+    if wall["kind"] == MESH:
+        count = beside_mesh_wall(wall, walls.tables, *point, far, np.empty((3, 3)), places)
+    else:
+        count = 1
+        places[0, 3] = beside_wall(wall, walls.tables.faces, *point, *np.empty((2, 3)), places[0])
+    found = [(*place[:3], place[3]) for place in places[:count] if place[3] <= far]
     return np.array(sorted(found, key=lambda place: place[3])).reshape(-1, 4)
 
 
@@ -338,6 +347,30 @@ def test_a_run_among_meshes_goes_on_from_a_file_bit_for_bit(tmp_path):
     scene.add_spheres(0.05, density=1000.0, position=[(0, 0, 0)])
     with pytest.raises(ValueError, match="is of a run with other fixed bodies"):
         carom.TimeSteps(scene, LOOSE, step=2e-3).restore(tmp_path / "run.npz")
+
+
+def test_threads_do_not_change_a_bit_among_meshes():
+    places = np.stack(np.meshgrid(*[range(-14, 15), range(-3, 4), range(-14, 15)], indexing="ij"), -1)
+    places = 0.045 * places.reshape(-1, 3)
+    runs, before = [], numba.get_num_threads()
+    try:
+        for threads in (1, min(2, numba.config.NUMBA_NUM_THREADS)):
+            numba.set_num_threads(threads)
+            scene = carom.Scene()
+            scene.add(fixed(drum()))
+            scene.add_spheres(0.02, density=1000.0, position=places, velocity=5.0 * places)
+            steps = carom.TimeSteps(
+                scene, carom.MaximumDissipation(tolerance=1e-3, max_sweeps=30), step=1e-3,
+                motions={"wall": carom.WallMotion(angular_velocity=(0, 3.0, 0))},
+            )  # fmt: skip
+            steps.run(0.03)
+            runs.append((steps.states.position.tobytes(), steps.log.rows.tobytes()))
+    finally:
+        numba.set_num_threads(before)
+    assert len(places) > 4000
+    assert np.linalg.norm(steps.wall_impulses()["wall"]) > 0.0
+    assert numba.config.NUMBA_NUM_THREADS >= 2, "this machine has one core: nothing is compared"
+    assert runs[0] == runs[1]
 
 
 def test_lengths_times_a_power_of_two_change_no_bit():
