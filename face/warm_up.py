@@ -190,8 +190,8 @@ def _many() -> None:
 
 
 def _steps() -> None:
-    """Spheres in bulk, and convex bodies among half-spaces and each other."""
-    from .bodies import Body, Box, HalfSpace, Scene, Sphere
+    """Spheres in bulk, also over a mesh, and convex bodies among half-spaces and each other."""
+    from .bodies import Body, Box, HalfSpace, Mesh, Scene, Sphere
     from .impact_laws import MaximumDissipation
     from .simulator import Simulator, Steps, TimeSteps
 
@@ -202,6 +202,14 @@ def _steps() -> None:
         scene.add(Body(Box((0.2, 0.2, 0.1)), fixed=True, position=(0, 0, 0.05)))
     grains.add_spheres(0.01, density=2500.0, position=[(0, 0, 0.12), (0.001, 0, 0.15)])
     TimeSteps(grains, law, step=1e-3).run(0.1)
+    corners, sides = (
+        [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)],
+        [(0, 2, 1), (0, 1, 3), (1, 2, 3), (0, 3, 2)],
+    )
+    grains.add(
+        Body(Mesh((0.05 * np.array(corners), np.array(sides))), fixed=True, position=(0.05, 0.05, 0.12))
+    )
+    TimeSteps(grains, law, step=1e-3).run(0.01)
     for k, shape in enumerate((Box((0.05, 0.06, 0.07)), Sphere(0.03))):
         stones.add(Body(shape, density=2500.0, position=(0.01 * k, 0, 0.16 + 0.1 * k)))
     run = Simulator(stones, law, steps=2e-3).run(0.3)
