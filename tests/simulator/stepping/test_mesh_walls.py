@@ -457,3 +457,61 @@ def test_spheres_fall_on_real_meshes(name):
     assert away.min() > 0.02 * 0.98
     assert steps.log.rows["overlap"].max() < 0.05
     assert (away < 0.021).sum() > 5
+
+
+def nearest_points(point, corners):
+    """Nearest point (F, 3) of each triangle (F, 3, 3): the foot within it, or the best of its three edges."""
+    found, least = np.zeros((len(corners), 3)), np.full(len(corners), np.inf)
+    for k in range(3):
+        start, along = corners[:, k], corners[:, (k + 1) % 3] - corners[:, k]
+        share = np.clip(((point - start) * along).sum(1) / (along * along).sum(1), 0.0, 1.0)
+        on = start + share[:, None] * along
+        away = np.linalg.norm(point - on, axis=1)
+        found[away < least], least = on[away < least], np.minimum(least, away)
+    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    normal /= np.linalg.norm(normal, axis=1)[:, None]
+    foot = point - ((point - corners[:, 0]) * normal).sum(1)[:, None] * normal
+    within = np.ones(len(corners), bool)
+    for k in range(3):
+        side = np.cross(corners[:, (k + 1) % 3] - corners[:, k], foot - corners[:, k])
+        within &= (side * normal).sum(1) > 0.0
+    found[within] = foot[within]
+    return found
+
+
+def least_of_all_around(point, vertices, triangles, far):
+    """Distances of local minima in sight, by neighbours: all triangles at a place must have it as nearest point."""
+    corners = vertices[triangles]
+    places = nearest_points(point, corners)
+    away = np.linalg.norm(point - places, axis=1)
+    kept = []
+    for k in np.argsort(away):
+        if away[k] > far:
+            break
+        holds = np.linalg.norm(nearest_points(places[k], corners) - places[k], axis=1) < 1e-9
+        if (np.linalg.norm(places[holds] - places[k], axis=1) > 1e-7).any():
+            continue
+        outside = windings((places[k] + 1e-6 * (point - places[k]) / away[k])[None], corners)[0] < 0.5
+        if outside and not any(np.linalg.norm(places[k] - places[other]) < 1e-7 for other in kept):
+            kept.append(k)
+    return away[kept]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_touches_of_rough_stones_are_the_least_distances_of_all_around(seed):
+    """Solids with dents and spikes against a search by neighbours and winding numbers."""
+    rng = np.random.default_rng(seed)
+    mesh = trimesh.creation.icosphere(subdivisions=2)
+    vertices = np.array(mesh.vertices) * rng.uniform(0.6, 1.3, (len(mesh.vertices), 1))
+    wall = fixed((vertices, np.array(mesh.faces)))
+    walls = Walls([wall], [0], {}, 1.0, 0.7)
+    several = 0
+    for point in rng.uniform(-1.4, 1.4, (60, 3)):
+        own = point - wall.position
+        if windings(own[None], wall.shape.vertices[wall.shape.triangles])[0] > 0.5:
+            continue
+        expected = least_of_all_around(own, wall.shape.vertices, wall.shape.triangles, 0.6)
+        found = touches(walls, point, 0.6)
+        assert found[:, 3] == pytest.approx(expected, abs=1e-9)
+        several += len(found) > 1
+    assert several > 10
