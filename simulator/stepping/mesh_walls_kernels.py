@@ -115,15 +115,15 @@ def angle_at(face, q, way, seam):
             product += along * back
         return np.arccos(max(-1.0, min(1.0, product / np.sqrt(one * other))))
     for c in range(3):
-        # distance of the point from the line through two corners, by the part of the way across
-        across = length = product = 0.0
+        length = product = square = 0.0
         for i in range(3):
             along = face[3 * ((c + 1) % 3) + i] - face[3 * c + i]
-            off = q[i] - way[i] - face[3 * c + i]
             length += along * along
-            product += along * off
-            across += off * off
-        if across - product * product / length <= seam * seam:
+            product += along * (q[i] - way[i] - face[3 * c + i])
+        for i in range(3):
+            along = face[3 * ((c + 1) % 3) + i] - face[3 * c + i]
+            square += (q[i] - way[i] - face[3 * c + i] - product / length * along) ** 2
+        if square <= seam * seam:
             return 0.5 * WHOLE_ANGLE
     return WHOLE_ANGLE
 

@@ -77,7 +77,17 @@ def hollow():
     return both.vertices, both.faces
 
 
-SOLIDS = {"torus": torus, "angle": angle, "hollow": hollow}
+def rough_stone(seed, least=0.6, most=1.3):
+    """A ball with dents and spikes."""
+    mesh = trimesh.creation.icosphere(subdivisions=2)
+    radius = np.random.default_rng(seed).uniform(least, most, (len(mesh.vertices), 1))
+    return np.array(mesh.vertices) * radius, np.array(mesh.faces)
+
+
+SOLIDS = {
+    "torus": torus, "angle": angle, "hollow": hollow, "stone": lambda: rough_stone(0),
+    "spikes": lambda: rough_stone(1, 0.1, 1.5),
+}  # fmt: skip
 
 
 def fixed(source, **more):
@@ -501,9 +511,7 @@ def least_of_all_around(point, vertices, triangles, far):
 def test_touches_of_rough_stones_are_the_least_distances_of_all_around(seed):
     """Solids with dents and spikes against a search by neighbours and winding numbers."""
     rng = np.random.default_rng(seed)
-    mesh = trimesh.creation.icosphere(subdivisions=2)
-    vertices = np.array(mesh.vertices) * rng.uniform(0.6, 1.3, (len(mesh.vertices), 1))
-    wall = fixed((vertices, np.array(mesh.faces)))
+    wall = fixed(rough_stone(seed))
     walls = Walls([wall], [0], {}, 1.0, 0.7)
     several = 0
     for point in rng.uniform(-1.4, 1.4, (60, 3)):
@@ -515,3 +523,29 @@ def test_touches_of_rough_stones_are_the_least_distances_of_all_around(seed):
         assert found[:, 3] == pytest.approx(expected, abs=1e-9)
         several += len(found) > 1
     assert several > 10
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_momentum_is_balanced_and_energy_never_gained_on_a_rough_stone(seed):
+    """What spheres lose the stone gets, to rounding, also where one touches it at several places."""
+    scene = carom.Scene((0.3, -0.2, -9.81))
+    scene.add(fixed(rough_stone(seed), material=carom.Material(friction=0.4)))
+    grid = np.stack(np.meshgrid(range(-5, 6), range(-5, 6), range(2), indexing="ij"), -1).reshape(-1, 3)
+    scene.add_spheres(
+        0.06, density=1000.0, position=0.13 * grid + [0, 0, 1.4], velocity=(0, 0, -2.0),
+        material=carom.Material(friction=0.4),
+    )  # fmt: skip
+    steps = carom.TimeSteps(scene, LOOSE, step=1e-3)
+    mass = 1000.0 * 4.0 / 3.0 * np.pi * 0.06**3
+    total, pulled, several = mass * len(grid), 0.0, 0
+    for _ in range(500):
+        before = mass * steps.states.velocity.sum(axis=0)
+        row = steps.advance()
+        gained = mass * steps.states.velocity.sum(axis=0) - before - 1e-3 * total * scene.gravity
+        assert np.abs(gained + steps.wall_impulses()["wall"]).max() < 1e-12 * total
+        assert row["energy_after"] <= row["energy_before"] * (1.0 + 1e-12)
+        pulled += np.linalg.norm(steps.wall_impulses()["wall"])
+        owner = np.repeat(np.arange(len(steps)), np.diff(steps._touches.starts))
+        several += len(owner[steps._touches.others < 0]) - len(set(owner[steps._touches.others < 0]))
+    assert pulled > 0.1 * total
+    assert several > 100
