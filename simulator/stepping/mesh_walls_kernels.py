@@ -247,7 +247,10 @@ def nearest_place(wall, tables, q, point, way, places):
     first, last = tables.cell_starts[whole], tables.cell_starts[whole + 1]
     _, square = nearest_of(faces, members, first, last, q, way)
     count = gather_places(faces, members, first, last, q, np.sqrt(square) + wall.seam, places)
-    sift(wall, faces, places, count, q, point, way)
+    for k in range(1, sift(wall, faces, places, count, q, point, way)):
+        if places[k, 3] < places[0, 3]:
+            for i in range(4):
+                places[0, i] = places[k, i]
 
 
 @kernel()

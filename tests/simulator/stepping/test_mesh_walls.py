@@ -549,3 +549,28 @@ def test_momentum_is_balanced_and_energy_never_gained_on_a_rough_stone(seed):
         several += len(owner[steps._touches.others < 0]) - len(set(owner[steps._touches.others < 0]))
     assert pulled > 0.1 * total
     assert several > 100
+
+
+@pytest.mark.parametrize("seed", range(9))
+def test_sides_are_right_beside_edges_and_corners_of_any_size(seed):
+    """Points at all distances from faces, edges and corners of rough stones of 1e-6 to 1e6 m."""
+    rng = np.random.default_rng(seed)
+    vertices, faces = rough_stone(seed, *((0.6, 1.3), (0.1, 1.5), (0.02, 2.0))[seed % 3])
+    scale = 10.0 ** rng.uniform(-6, 6)
+    wall = fixed((scale * vertices, faces), orientation=(0.5, -0.5, 0.1, 0.7))
+    walls = Walls([wall], [0], {}, 1.0, 0.3 * scale)
+    corners = wall.shape.vertices[wall.shape.triangles]
+    share = rng.dirichlet((0.3, 0.3, 0.3), 1500)
+    share[rng.random(1500) < 0.3, 0] = 0.0
+    share /= share.sum(axis=1, keepdims=True)
+    points = np.einsum("nk,nki->ni", share, corners[rng.integers(len(corners), size=1500)])
+    points += scale * 10.0 ** rng.uniform(-7, -0.5, (1500, 1)) * rng.normal(size=(1500, 3))
+    placed = points @ walls.tables.rows[0]["turn"].T + wall.position
+    away = distances_from_wall(walls.tables, 0, placed)[0]
+    expected = np.where(windings(points, corners) > 0.5, -1.0, 1.0) * distances(points, corners)
+    clear = np.abs(expected) > 1e-9 * scale
+    assert away[clear] == pytest.approx(expected[clear], abs=1e-11 * scale, rel=1e-9)
+    assert clear.sum() > 1400
+    for point, gap in zip(placed[clear][::5], away[clear][::5], strict=True):
+        found = touches(walls, point, 0.3 * scale)
+        assert len(found) == 0 if gap > 0.3 * scale else found[0, 3] == pytest.approx(gap, rel=1e-9)
