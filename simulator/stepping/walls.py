@@ -91,6 +91,7 @@ class Walls:
             offset[:] = _fill(row, body, faces)
             if row["kind"] == MESH:
                 grids.add(row, mesh_grid(faces[-1], reach, bool(row["closed"])))
+            _fill_box(row)
         self.tables = WallTables(rows, np.concatenate(faces), *grids.joined())
         self._start = rows.copy()
         self._centre = np.array([body.position for body in bodies]).reshape(-1, 3)
@@ -116,8 +117,7 @@ class Walls:
             row["position"] = self._centre[k] + time * np.array(motion.velocity) + offset
             row["velocity"] = np.array(motion.velocity) + np.cross(motion.angular_velocity, offset)
             row["spin"] = motion.angular_velocity
-        for row in self.tables.rows:
-            _fill_box(row, self.tables.faces)
+            _fill_box(row)
 
 
 class _Grids:
@@ -174,6 +174,9 @@ def _fill(row: Any, body: Body, faces: list[Array]) -> Array:
         row["first_face"] = sum(map(len, faces))
         faces.append(_mesh_triangles(shape) if isinstance(shape, Mesh) else _triangles(shape))
         row["last_face"] = row["first_face"] + len(faces[-1])
+        corners = faces[-1][:, :9].reshape(-1, 3)
+        low, high = corners.min(axis=0), corners.max(axis=0)
+        size, row["middle"] = tuple(0.5 * (high - low)), 0.5 * (low + high)
         row["closed"] = isinstance(shape, ConvexMesh) or shape.closed
         row["seam"] = SEAM * shape.bounding_radius
     else:
@@ -211,18 +214,13 @@ def _mesh_triangles(shape: Mesh) -> Array:
     return np.hstack([corners.reshape(-1, 9), normal, offset[:, None]])
 
 
-def _fill_box(row: Any, faces: Array) -> None:
+def _fill_box(row: Any) -> None:
     """Fill the box in the world that holds a wall."""
-    kind, size, turn = row["kind"], row["size"], row["turn"]
+    kind, size, turn = int(row["kind"]), row["size"], row["turn"]
     if kind == PLANE:
         row["low"], row["high"], row["normal"] = -np.inf, np.inf, turn @ size
         return
-    if kind in (HULL, MESH):
-        corners = faces[row["first_face"] : row["last_face"], :9].reshape(-1, 3) @ turn.T
-        low, high = corners.min(axis=0), corners.max(axis=0)
-    else:
-        half = {BALL: (0, 0, 0), BOX: size, CYLINDER: (size[0], size[0], size[1]), CAPSULE: (0, 0, size[1])}
-        high = np.abs(turn) @ np.asarray(half[int(kind)], dtype=float)
-        low = -high
-    row["low"] = row["position"] + low - row["radius"]
-    row["high"] = row["position"] + high + row["radius"]
+    half = {BALL: (0, 0, 0), CYLINDER: (size[0], size[0], size[1]), CAPSULE: (0, 0, size[1])}.get(kind, size)
+    around = np.abs(turn) @ np.asarray(half, dtype=float) + row["radius"]
+    middle = row["position"] + turn @ row["middle"]
+    row["low"], row["high"] = middle - around, middle + around

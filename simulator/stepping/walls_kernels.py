@@ -22,6 +22,7 @@ WALL = np.dtype(
         ("normal", np.float64, (3,)),
         ("low", np.float64, (3,)),
         ("high", np.float64, (3,)),
+        ("middle", np.float64, (3,)),
         ("closed", np.int64),
         ("seam", np.float64),
         ("first_cell", np.int64),
@@ -31,10 +32,11 @@ WALL = np.dtype(
     ]
 )
 """Of a wall: its kind, its row in the table of friction, its faces in those of all hulls and meshes; the radius
-that rounds it, its size (half lengths of a box; radius and half length; normal of a plane, in its own axes), place,
-rotation from its axes to the world, velocity [m/s] and angular velocity [rad/s], the normal of a plane and the box
-around the others, in the world; of a mesh, whether it is the skin of a solid, up to which distance [m] two places
-of it are one, and its grid."""
+that rounds it, its size (half lengths of a box, also of one around a hull or mesh; radius and half length; normal
+of a plane, in its own axes), place, rotation from its axes to the world, velocity [m/s] and angular velocity
+[rad/s], the normal of a plane and the box around the others, in the world; of a hull or mesh, the middle of its box
+in its own axes; of a mesh, whether it is the skin of a solid, up to which distance [m] two places of it are one,
+and its grid."""
 
 
 @kernel(forceinline=True)
