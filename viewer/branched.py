@@ -8,7 +8,7 @@ from typing import Any
 def spread(trajectory: Any, labels: Sequence[str] | None = None) -> tuple[list[Any], list[str] | None]:
     """What was given as a list, in which every end of a `BranchedRun` stands by itself, and their labels.
 
-    A tree that ends in several ways has for each end the label "k of n", how many of its members end so, after
+    A tree that ends in several ways has for each end the label "k in n", how many of its members end so, after
     the tree's own label if there are labels. These are None where nobody gave any and there is no tree.
     ValueError where nothing is given, or another number of labels.
     """
@@ -30,7 +30,7 @@ def spread(trajectory: Any, labels: Sequence[str] | None = None) -> tuple[list[A
             names.append(label or str(getattr(one, "law_name", "")) or "run")
             continue
         for end in one.ends:
-            share = f"{len(end.members)} of {len(one)}"
+            share = f"{len(end.members)} in {len(one)}"
             runs.append(end.trajectory)
             names.append(f"{label}: {share}" if label else share)
     return runs, names
