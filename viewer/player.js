@@ -1445,6 +1445,7 @@ class Panels {
     const { player, plots } = this;
     const { charts } = player.current;
     plots.hidden = player.plots === "none" || !charts.length;
+    document.body.classList.toggle("plotted", !plots.hidden);
     plots.classList.toggle("large", player.plots === "large");
     if (plots.hidden) return;
     const above = document.getElementById("left");
@@ -1477,7 +1478,7 @@ class Panels {
     pen.textAlign = "left";
     pen.fillText(`${chart.title} [${chart.unit}]`, left, top - 22);
     pen.lineWidth = 1;
-    for (const value of ticks(chart.low, chart.high, 3)) {
+    for (const value of ticks(chart.low, chart.high, clamp(Math.floor(height / 16), 1, 3))) {
       pen.strokeStyle = style.getPropertyValue("--edge");
       pen.beginPath();
       pen.moveTo(left, up(value));
@@ -1489,17 +1490,17 @@ class Panels {
     }
     pen.textAlign = "center";
     if (isLowest) {
-      for (const value of ticks(start, end, 4)) pen.fillText(number(value), across(value), top + height + 15);
+      for (const value of ticks(start, end, clamp(Math.floor(width / 36), 1, 4)))
+        pen.fillText(number(value), across(value), top + height + 15);
       pen.fillText("t [s]", left + width / 2, top + height + 30);
     }
     const colours = [ink, ...player.data.look.lines.slice(1).map(css)];
-    const slot = width / Math.max(chart.lines.length, 2);
+    const words = this.wordsOf(pen, chart.lines, width + 10);
     chart.lines.forEach((line, k) => {
       pen.strokeStyle = pen.fillStyle = colours[k % colours.length];
       this.drawLine(pen, line, across, up);
-      const now = valueAt(line, player.time);
       pen.textAlign = "left";
-      pen.fillText(now === null ? line.name : `${line.name} ${number(now)}`, left + k * slot, top - 7);
+      pen.fillText(words[k].text, left + words[k].left, top - 7);
     });
     pen.strokeStyle = style.getPropertyValue("--accent");
     pen.lineWidth = 1.5;
@@ -1507,6 +1508,22 @@ class Panels {
     pen.moveTo(across(player.time), top);
     pen.lineTo(across(player.time), top + height);
     pen.stroke();
+  }
+
+  /** Names of lines with their values now, and where each begins: names alone where there is no room for more. */
+  wordsOf(pen, lines, width) {
+    const laidOut = (texts) => {
+      let left = 0;
+      const words = texts.map((text) => {
+        const word = { text, left };
+        left += pen.measureText(text).width + 9;
+        return word;
+      });
+      return { words, width: left - 9 };
+    };
+    const now = lines.map((line) => valueAt(line, this.player.time));
+    const full = laidOut(lines.map((line, k) => (now[k] === null ? line.name : `${line.name} ${number(now[k])}`)));
+    return full.width <= width ? full.words : laidOut(lines.map((line) => line.name)).words;
   }
 
   drawLine(pen, line, across, up) {
