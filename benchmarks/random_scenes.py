@@ -2,8 +2,8 @@
 joints, in space and in a plane, under all impact laws, for one second each.
 
 A run ends well where it reaches its end or comes to rest within the limit of processor time. Of each run are
-checked energy (never gained between samples), overlap at sampled times and the ledger, and of every fifth that it
-is the same to the bit when made again. Compiling is not counted: a scene that was slow the first time is made
+checked energy (never gained between samples), overlap at sampled times, how far joints are loose then, and the
+ledger, and of every fifth that it is the same to the bit when made again. Compiling is not counted: a scene that was slow the first time is made
 again. Scenes are numbered; `--only` makes some of them and tells what happened.
 """
 
@@ -243,6 +243,10 @@ def examined(number: int, limit: float) -> dict[str, Any]:
     told["gained"] = float(max(0.0, np.diff(energy).max())) / scale
     told["residual"] = float(np.abs(ledger.residual).max()) / scale
     told["overlap"] = float(trajectory.largest_overlap(100))
+    joined = simulator.model.articulation
+    if not joined.is_empty:
+        off = [np.abs(joined.violations(trajectory.sample(t).packed())[1]).max(initial=0.0) for t in times]
+        told["loose"] = float(max(off))
     if number % 5 == 0:
         again = carom.Simulator(random_scene(number)[0], LAWS[law](), seed=number).run(1.0)
         same = len(again.events) == len(trajectory.events)
@@ -318,9 +322,9 @@ def main() -> None:
     console.print(table)
     ended = [told for told in results if told["status"] in GOOD]
     console.print(f"{len(ended)} of {len(results)} end well; of these the worst:")
-    for name in ("cpu", "gained", "residual", "overlap"):
-        worst = max(ended, key=lambda told: told[name])
-        console.print(f"  {name} {worst[name]:.3g} (scene {worst['number']})")
+    for name in ("cpu", "gained", "residual", "overlap", "loose"):
+        worst = max(ended, key=lambda told: told.get(name, 0.0))
+        console.print(f"  {name} {worst.get(name, 0.0):.3g} (scene {worst['number']})")
     if apart := [told["number"] for told in ended if told.get("repeats") is False]:
         console.print(f"not the same when made again: {apart}")
 

@@ -382,22 +382,33 @@ def hold(world, what, row):
     asked about a contact, say whether it can open."""
     if what == CAN_OPEN:
         return 1 if can_open(world, row) else 0
-    w, table = header(world), contacts(world)
-    for k in range(w.members_count):
+    for k in range(header(world).members_count):
         root = members(world)[k]
         if motions(world)[root].root != root:
             continue
-        together = motions(world)[root].bound
-        for c in range(w.found_count):
-            o = table[found(world)[c]]
-            together = together or (o.mode == HELD and root_of(world, member_of(world, o)) == root)
-        if together:
+        if holds_together(world, root):
             settle_roots(world, root)
             if start_island(world, root) == JAMS:
                 return JAMS
         else:
             open_near(world, root)
     return STARTED
+
+
+@kernel()
+def holds_together(world, root):
+    """Whether a contact holds members together that stand under `root`, or joints or forces move one of them where
+    nothing touches."""
+    w, table = header(world), contacts(world)
+    for k in range(w.members_count):
+        body = members(world)[k]
+        if motions(world)[body].bound and root_of(world, body) == root:
+            return True
+    for c in range(w.found_count):
+        o = table[found(world)[c]]
+        if o.mode == HELD and root_of(world, member_of(world, o)) == root:
+            return True
+    return False
 
 
 @kernel()

@@ -495,3 +495,31 @@ def test_the_end_of_a_cylinder_leaves_a_wall_and_comes_back_between_the_points_a
         event = impacts[0]
         assert event.problem.u[0::3].min() == pytest.approx(-0.002 * radius * turning, rel=1e-6)
         assert abs(event.outcome.velocity[0::3].min()) < 1e-15
+
+
+@pytest.mark.parametrize("law", [carom.StrongeCoulomb(), carom.MaximumDissipation()])
+def test_a_paddle_on_a_shaft_stays_there_whichever_bodies_come_before_it(law):
+    """Boxes that were added before it were near, and none pressed: they stood for all, and as nothing holds them,
+    the paddle flew from its shaft, 6 mm, until it touched something."""
+    wood = Material(friction=0.4, restitution=0.3)
+    scene = on_floor(wood)
+    for k in range(8):
+        inwards = (-np.cos(k * np.pi / 4), -np.sin(k * np.pi / 4), 0)
+        scene.add(Body(HalfSpace(inwards, offset=-0.45), fixed=True, material=wood))
+    random = np.random.default_rng(1)
+    for k in range(10):
+        place = (0.25 * np.cos(0.4 * np.pi * k), 0.25 * np.sin(0.4 * np.pi * k), 0.2 + 0.2 * (k // 5))
+        turn = carom.euler_angles((20 * k, 10, 30 * k), degrees=True)
+        box = Box(tuple(random.uniform(0.05, 0.12, 3)))
+        scene.add(Body(box, density=600.0, position=place, orientation=turn, material=wood))
+    paddle = scene.add(
+        Body(Box((0.04, 0.6, 0.06)), density=1000.0, position=(0, 0, 0.04), material=wood, name="paddle")
+    )
+    motor = carom.Drive(rate=2.0, damping=20.0, limit=3.0)
+    scene.add_joint(RevoluteJoint(paddle, anchor=(0, 0, 0), axis=(0, 0, 1), drive=motor))
+    run = carom.Simulator(scene, law).run(0.6)
+    assert run.status.value == "reached_end"
+    place = run["paddle"].position(np.linspace(0.0, 0.6, 3001))
+    assert np.abs(place - (0, 0, 0.04)).max() < 1e-11
+    assert run.largest_overlap(100) < 1e-9
+    assert abs(run.ledger(0.6).residual) < 1e-8
