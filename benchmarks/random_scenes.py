@@ -3,8 +3,8 @@ joints, in space and in a plane, under all impact laws, for one second each.
 
 A run ends well where it reaches its end or comes to rest within the limit of processor time. Of each run are
 checked energy (never gained between samples), overlap at sampled times, how far joints are loose then, and the
-ledger, and of every fifth that it is the same to the bit when made again. Compiling is not counted: a scene that was slow the first time is made
-again. Scenes are numbered; `--only` makes some of them and tells what happened.
+ledger, and of every fifth that it is the same to the bit when made again. Compiling is not counted: a scene that
+was slow the first time is made again. Scenes are numbered; `--only` makes some of them and tells what happened.
 """
 
 import argparse
