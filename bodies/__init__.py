@@ -18,7 +18,7 @@ from .joints import (
     UniversalJoint,
 )
 from .material import Material, SpeedRestitution
-from .meant import says_what_was_meant
+from .meant import says_how_to_change, says_what_was_meant, says_which_name
 from .mesh_files import load_mesh
 from .orientation import axis_angle, euler_angles
 from .scene import Scene
@@ -42,6 +42,8 @@ for _kind in (
     Spheres, SphericalJoint, Spring, UniversalJoint,
 ):  # fmt: skip
     says_what_was_meant(_kind)
+says_how_to_change(Body, "give it when the body is made, Body(shape, mass=...); a run moves no body of the scene")
+says_which_name(Scene, {"add_body": "add", "add_shape": "add", "add_constraint": "add_joint"})
 
 __all__ = [
     "ALL_GROUPS",

@@ -1,9 +1,10 @@
-"""Says what was meant where a class or function gets arguments that it does not have: names of other programs, or
-slips."""
+"""Says what was meant where a class or function gets arguments that it does not have, or is asked for attributes:
+names of other programs, or slips; and how to change what is not written into."""
 
 import difflib
 import inspect
 from collections.abc import Callable, Collection
+from dataclasses import FrozenInstanceError
 from functools import wraps
 from typing import Any
 
@@ -85,6 +86,34 @@ def says_what_was_meant(kind: Any) -> None:
     The class is changed in place. What its constructor raises otherwise stays as it is.
     """
     kind.__init__ = _answering(kind.__init__, kind.__name__)
+
+
+def says_how_to_change(kind: Any, advice: str) -> None:
+    """Let a frozen dataclass answer what is written into its fields with how that is done, in one sentence.
+
+    The class is changed in place.
+    """
+
+    def refuse(self: Any, name: str, value: Any) -> None:
+        raise FrozenInstanceError(f"{type(self).__name__}.{name} cannot be written into: {advice}")
+
+    kind.__setattr__ = refuse
+
+
+def says_which_name(kind: Any, others: dict[str, str]) -> None:
+    """Let a class answer attributes that it does not have with the ones that were meant: `others` are names of
+    other programs, and what they are here.
+
+    The class is changed in place.
+    """
+
+    def answer(self: Any, name: str) -> Any:
+        names = [known for known in dir(self) if not known.startswith("_")]
+        guess = others.get(name) or next(iter(difflib.get_close_matches(name, names, 1)), "")
+        hint = f": did you mean {guess!r}?" if guess and not name.startswith("_") else ""
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{hint}")
+
+    kind.__getattr__ = answer
 
 
 def answers_slips(method: Any) -> Any:

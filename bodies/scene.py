@@ -162,7 +162,8 @@ class Scene:
     def add(self, body: Body) -> Body:
         """Add a body and return it; one without a name is returned as a copy named like ``sphere-0``."""
         if not isinstance(body, Body):
-            raise TypeError(f"body: expected a Body, got {type(body).__name__}")
+            hint = ": did you mean add_joint?" if isinstance(body, Joint) else ""
+            raise TypeError(f"body: expected a Body, got {type(body).__name__}{hint}")
         added = body
         if body.name is None:
             stem = WORDS.get(type(body.shape), "body")

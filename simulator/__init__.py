@@ -1,9 +1,10 @@
 """What happens in time: state, motion, collision detection, events, contact forces, the loop, trajectory."""
 
-from ..bodies.meant import says_what_was_meant
+from ..bodies.meant import says_how_to_change, says_what_was_meant, says_which_name
 from .branches import BranchedRun, BranchNode
 from .collision.overlaps import Displacement
 from .collision.queries import Distance, TimeOfImpact, contact_manifold, signed_distance, time_of_impact
+from .contact_forces import ContactForces, JointForces
 from .contact_problem import contact_problem
 from .ensembles.ensemble import Ensemble, ensemble
 from .ensembles.errors import EnsembleInterrupted, EnsembleStopped
@@ -43,6 +44,11 @@ from .variational import (
 from .verification import Verification, verify
 
 says_what_was_meant(Simulator)
+says_which_name(Simulator, {"simulate": "run", "run_until": "run", "set_state": "state"})
+for _kind in (State, BodyState):
+    says_how_to_change(
+        _kind, "write into the arrays of a copy, state = simulator.state.copy(), and set simulator.state = state"
+    )
 
 __all__ = [
     "BodyParameters",
@@ -51,6 +57,7 @@ __all__ = [
     "BranchNode",
     "BranchedRun",
     "Comparison",
+    "ContactForces",
     "ContactModel",
     "ContactPatch",
     "Displacement",
@@ -64,6 +71,7 @@ __all__ = [
     "ImpactSet",
     "Inflow",
     "Integrator",
+    "JointForces",
     "LagrangianSystem",
     "Measured",
     "MeasuredImpact",

@@ -4,16 +4,19 @@ import itertools
 import math
 from collections.abc import Iterator
 
-from ..bodies import Drive, Material, Scene
+from ..bodies import ConvexMesh, Drive, Material, Mesh, Scene
 from ..bodies.joints import DrivenJoint
 from ..impact_laws import ImpactLaw
 from .state import Model
 
+HUGE = 20.0
+"""[m] Movable meshes that are larger are remarked on. Smaller: boulders are. Larger: parts of 30 mm go unnoticed."""
 
 def remarks_on(model: Model, law: ImpactLaw) -> list[str]:
-    """Sentences on what the law ignores, on restitution that another body takes away, and on idle drives."""
+    """Sentences on what the law ignores, on restitution that another body takes away, on idle drives, and on a mesh
+    that seems to be in millimetres."""
     lost = lost_restitution(model.scene) if law.honours_restitution else []
-    return ignored_properties(model, law) + lost + idle_drives(model.scene)
+    return ignored_properties(model, law) + lost + idle_drives(model.scene) + huge_meshes(model.scene)
 
 
 def ignored_properties(model: Model, law: ImpactLaw) -> list[str]:
@@ -76,6 +79,18 @@ def idle_drives(scene: Scene) -> list[str]:
         f"the drive of joint {names[0]!r}{f' and of {len(names) - 1} more' if names[1:] else ''} has {lack}"
         for lack, names in found.items()
     ]
+
+
+def huge_meshes(scene: Scene) -> list[str]:
+    """A remark on the first mesh of a body that moves and is larger than what people throw about."""
+    for body in scene.bodies:
+        across = 2.0 * body.bounding_radius
+        if isinstance(body.shape, Mesh | ConvexMesh) and not body.fixed and across > HUGE:
+            return [
+                f"{body.name!r} is {across:.3g} m across: if its file is in millimetres, pass scale=0.001 to "
+                f"{type(body.shape).__name__}"
+            ]
+    return []
 
 
 def _lacks(drive: Drive) -> list[str]:

@@ -80,6 +80,8 @@ def error_of(world, before, K, h):
                 third += THIRD[stage] * K[stage, k, i]
             scale = scale_of(i, size, w.pace)
             fifth, third = abs(fifth) / scale, abs(third) / scale
+            if not fifth + third < np.inf:  # the largest of numbers and none would be a number
+                return np.inf
             if fifth > 0.0 or third > 0.0:
                 worst = max(worst, h * fifth * fifth / np.sqrt(fifth * fifth + 0.01 * third * third))
     return worst

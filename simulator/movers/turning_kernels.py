@@ -242,13 +242,13 @@ def collocate(world, y, h, D, rates, begin, rows, count, moved, slips, K, P):
                     for j in range(POINTS):
                         total += WEIGHTS[i, j] * K[j, k, e]
                     following[i, k, e] = y[k, e] + h * total
+                    if not abs(following[i, k, e]) < np.inf:
+                        return False
                     change = max(change, abs(following[i, k, e] - Y[i, k, e]) / scale)
         for i in range(POINTS):
             for k in range(w.m):
                 for e in range(13):
                     Y[i, k, e] = following[i, k, e]
-        if not change < np.inf:
-            return False
         if turned < 0.1 and (
             change <= 0.1 * w.accuracy or (change <= 10.0 * w.accuracy and change > 0.5 * before)
         ):
@@ -274,6 +274,8 @@ def error_of_collocation(world, K, h):
                 first += HIGHEST[0, j] * K[j, k, e]
                 second += HIGHEST[1, j] * K[j, k, e]
             scale = scale_of(e, size, w.pace)
+            if not abs(first) + abs(second) < np.inf:  # the largest of numbers and none would be a number
+                return np.inf
             last, before = max(last, h * abs(first) / scale), max(before, h * abs(second) / scale)
     if last == 0.0:
         return 0.0

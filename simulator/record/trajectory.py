@@ -441,7 +441,8 @@ class Trajectory:
         return self._deepest_overlap(times, pairs)
 
     def overlap_at(self, t: Any) -> float:
-        """Deepest overlap [m] of any pair at time(s) `t` [s], 0 where none overlaps."""
+        """Deepest overlap [m] of any pair at a time `t` [s], 0 where none overlaps; the deepest of all times where
+        there are several."""
         return self._deepest_overlap(self._checked_times(t), self._collision_pairs())
 
     def _collision_pairs(self) -> NDArray[np.int64]:

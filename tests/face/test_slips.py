@@ -57,6 +57,12 @@ SLIPS = {
     "carom.RevoluteJoint(BALL, anchor=(0, 0, 0), axis=(0, 0, 1), stiffness=5)": "RevoluteJoint: no argument 'stiffness': did you mean spring?",
     "carom.HingeJoint": "carom has no public name 'HingeJoint': did you mean 'RevoluteJoint'?",
     "SCENE.add_joint(carom.SphericalJoint(BALL, base='bal', anchor=(0, 0, 0)))": "base: no body is named 'bal': did you mean 'ball'?",
+    "SCENE.add(carom.SphericalJoint(BALL, anchor=(0, 0, 0)))": "body: expected a Body, got SphericalJoint: did you mean add_joint?",
+    "SCENE.add_body(BALL)": "Scene has no attribute 'add_body': did you mean 'add'?",
+    "SCENE.gravty": "Scene has no attribute 'gravty': did you mean 'gravity'?",
+    "SIMULATOR.run_until(1.0)": "Simulator has no attribute 'run_until': did you mean 'run'?",
+    "setattr(BALL, 'mass', 3)": "Body.mass cannot be written into: give it when the body is made, Body(shape, mass=...); a run moves no body of the scene",
+    "setattr(SIMULATOR.state['ball'], 'velocity', (0, 0, 1))": "BodyState.velocity cannot be written into: write into the arrays of a copy, state = simulator.state.copy(), and set simulator.state = state",
     "SCENE.add_force(carom.Drag)": "force: expected Drag(...) or a function of time and state, got the class Drag",
     "RUN.contact_forces([0.0, 0.1])": "t: expected a number, got [0.0, 0.1] (list)",
     "RUN.joint_forces('0.1')": "t: expected a number, got '0.1' (str): did you mean 0.1?",
@@ -99,3 +105,13 @@ def test_a_command_that_there_is_not(given, sentence, capsys):
 def test_what_a_constructor_itself_finds_wrong_stays_as_it_is():
     with pytest.raises(TypeError, match="shape: expected a shape such as Sphere"):
         carom.Body("ball", mass=1.0)
+
+
+def test_a_mesh_in_millimetres_is_remarked_on():
+    corners = 30.0 * np.array([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)])
+    for scale, remarks in ((1.0, 1), (0.001, 0)):
+        scene = carom.Scene()
+        scene.add(carom.Body(carom.ConvexMesh(corners, scale=scale), density=1000.0, name="part"))
+        run = carom.Simulator(scene, carom.AnitescuPotra()).run(0.01)
+        assert len(run.remarks) == remarks
+        assert all("'part' is 4" in remark and "pass scale=0.001" in remark for remark in run.remarks)
