@@ -42,7 +42,9 @@ for _kind in (
     Spheres, SphericalJoint, Spring, UniversalJoint,
 ):  # fmt: skip
     says_what_was_meant(_kind)
-says_how_to_change(Body, "give it when the body is made, Body(shape, mass=...); a run moves no body of the scene")
+says_how_to_change(
+    Body, "give it when the body is made, Body(shape, mass=...); a run moves no body of the scene"
+)
 says_which_name(Scene, {"add_body": "add", "add_shape": "add", "add_constraint": "add_joint"})
 
 __all__ = [

@@ -47,7 +47,8 @@ says_what_was_meant(Simulator)
 says_which_name(Simulator, {"simulate": "run", "run_until": "run", "set_state": "state"})
 for _kind in (State, BodyState):
     says_how_to_change(
-        _kind, "write into the arrays of a copy, state = simulator.state.copy(), and set simulator.state = state"
+        _kind,
+        "write into the arrays of a copy, state = simulator.state.copy(), and set simulator.state = state",
     )
 
 __all__ = [

@@ -10,7 +10,8 @@ from ..impact_laws import ImpactLaw
 from .state import Model
 
 HUGE = 20.0
-"""[m] Movable meshes that are larger are remarked on. Smaller: boulders are. Larger: parts of 30 mm go unnoticed."""
+"""[m] Movable meshes that are larger are remarked on. Smaller: boulders are. Larger: parts of 30 mm are not."""
+
 
 def remarks_on(model: Model, law: ImpactLaw) -> list[str]:
     """Sentences on what the law ignores, on restitution that another body takes away, on idle drives, and on a mesh

@@ -607,6 +607,9 @@ def solve_forces(s, p, joint, a, warm, tolerance, manner):
 OPEN, SLIDING, STICKING, HELD, CARRIED = 0, 1, 2, 3, 4  # as in the table of contacts
 STIFF = 1e4  # r where modes are known, times the mean stiffness of a contact
 REFINEMENTS = 30
+MOST_CONJUGATE = 60  # directions; chains of twenty links take about ten
+ROUNDED_RATE, NO_RATE = 1e-15, 1e-26  # [of the rates of parts; square of the rate at first]
+DEPENDENT = 1e-10  # least eigenvalue, of which the largest is 1, of rows that do not depend on others
 
 
 @kernel()
@@ -753,6 +756,74 @@ def refine_mode(s, mode, direction, p, joint, a, tolerance):
     return before
 
 
+@kernel()
+def broken_rates(s, change, rate):
+    """Fill rate (nj,) with how fast velocities change (m, 6) break the joints; the sum of its squares, each times
+    the stiffness of the row, and what of that may be rounding."""
+    worth, rounded = 0.0, 0.0
+    for c in range(s.joint_ends.shape[0]):
+        total = size = 0.0
+        for side in range(2):
+            k = s.joint_ends[c, side]
+            if k >= 0:
+                for i in range(6):
+                    part = s.joint_jacobian[c, side, i] * change[k, i]
+                    total += part
+                    size += abs(part)
+        rate[c] = total
+        worth += s.joint_stiffness[c] * total * total
+        rounded += s.joint_stiffness[c] * size * size
+    return worth, rounded * ROUNDED_RATE * ROUNDED_RATE
+
+
+@kernel(allocates=True)
+def conjugate_impulses(s, joint, change, rate, F):
+    """Change impulses joint (nj,) so that velocities change (m, 6), and their rates, break the joints no more.
+
+    With the stiffened matrix K and rows J, this is J K^-1 J^T joint = -rate, by conjugate gradients, with the
+    stiffness of the rows as preconditioner. In the norm that goes with it all eigenvalues are at most one, and near
+    one but for the slow bending of long chains, of which there are few.
+    """
+    m, nj = s.mass.shape[0], s.joint_ends.shape[0]
+    worth, rounded = broken_rates(s, change, rate)
+    least = max(rounded, NO_RATE * worth)
+    d = zeros(nj)
+    along, q = 0.0, zeros(nj)
+    for _ in range(MOST_CONJUGATE):
+        if not worth > least:
+            return
+        turn = worth / along if along > 0.0 else 0.0
+        along = worth
+        for c in range(nj):
+            d[c] = turn * d[c] - s.joint_stiffness[c] * rate[c]
+        for k in range(m):
+            for i in range(6):
+                F[k, i] = 0.0
+        size = 0.0
+        for c in range(nj):
+            if s.joint_stiffness[c] > 0.0:
+                size += d[c] * d[c] / s.joint_stiffness[c]
+            for side in range(2):
+                k = s.joint_ends[c, side]
+                if k >= 0:
+                    for i in range(6):
+                        F[k, i] += s.joint_jacobian[c, side, i] * d[c]
+        solve_factors(m, s.order, s.degree, s.later, s.place, s.diagonal, s.off, F)
+        broken_rates(s, F, q)
+        curve = 0.0
+        for c in range(nj):
+            curve += d[c] * q[c]
+        if not STIFF * curve > DEPENDENT * size:  # rows that depend on others
+            return
+        far = worth / curve
+        for c in range(nj):
+            joint[c] += far * d[c]
+        for k in range(m):
+            for i in range(6):
+                change[k, i] += far * F[k, i]
+        worth, _ = broken_rates(s, change, rate)
+
+
 @kernel(allocates=True)
 def respond_joined(s, push, change, fresh):
     """Fill change (m, 6) with the velocities that generalized impulses push (m, 6) give to bodies that joints hold;
@@ -765,7 +836,9 @@ def respond_joined(s, push, change, fresh):
     joint, rate, F = zeros(nj), zeros(nj), matrix(m, 6)
     for k in range(m):
         for i in range(6):
-            change[k, i] = 0.0
+            change[k, i] = push[k, i]
+    solve_factors(m, s.order, s.degree, s.later, s.place, s.diagonal, s.off, change)
+    conjugate_impulses(s, joint, change, rate, F)
     before = np.inf
     for _ in range(REFINEMENTS):
         for k in range(m):
