@@ -142,8 +142,8 @@ def test_a_ball_beside_a_chain_does_not_change_it():
     [
         24,  # a cylinder's side leaves a box's edge: a step of the search for every hundred-thousandth of the way
         491,  # the same, in a chain of joints
-        pytest.param(  # forces taken deeper into their cones without those of joints that belong to them: tiny steps
-            66,
+        pytest.param(
+            66,  # forces taken deeper into their cones without those of joints that belong to them: tiny steps
             marks=pytest.mark.xfail(
                 strict=False, reason="jams at 0.967 s, by a hair: with gravity 1e-12 larger it does not"
             ),
