@@ -96,7 +96,7 @@ def close(trajectory: Trajectory, world: World, until: float, whole: bool) -> No
     trajectory.end_time = min(max(trajectory.end_time, trajectory.start_time), max(until, time))
     trajectory.asked_time = until
     lost = np.flatnonzero(~np.isfinite(world.states_at(time)).all(axis=1))
-    if len(lost) and can_go_on(trajectory):
+    if len(lost):  # also where the run has ended for another reason: this one came first
         name = trajectory.scene.bodies[int(lost[0])].name
         end_lost(trajectory, name, time)
         trajectory.end_time = _last_finite(trajectory)

@@ -300,8 +300,7 @@ def test_a_run_whose_numbers_are_lost_ends_where_they_are_there():
         )
     )  # fmt: skip
     run = carom.Simulator(scene, carom.AnitescuPotra()).run(0.05)
-    others = carom.RunStatus.NOT_FINITE, carom.RunStatus.NO_PROGRESS
-    assert run.status in (*others, *map(carom.RunStatus, GOOD))
+    assert run.status in (carom.RunStatus.NOT_FINITE, *map(carom.RunStatus, GOOD))
     assert run.end_time >= 2e-100  # when it comes down
     np.testing.assert_allclose(run.sample(run.end_time).position[1], (0.0, 0.0, 1.0), atol=1e-12)
 
