@@ -59,7 +59,7 @@ def test_a_window_would_show_all_ends(tree):
     run, path = tree
     for given in (run, path, [path]):
         shown = make_runs(given)
-        assert [one.name for one in shown] == [f"{len(end.members)} of 8" for end in run.ends] or len(
+        assert [one.name for one in shown] == [f"{len(end.members)} in 8" for end in run.ends] or len(
             {one.name for one in shown}
         ) == len(shown)
         for one, end in zip(shown, run.ends, strict=True):
@@ -73,7 +73,7 @@ def test_labels_of_trees_and_single_runs(tree):
     given, labels = spread([alone, run], ["one", "all"])
     assert len(given) == 1 + len(run.ends)
     assert labels[0] == "one"
-    assert labels[1:] == [f"all: {len(end.members)} of 8" for end in run.ends]
+    assert labels[1:] == [f"all: {len(end.members)} in 8" for end in run.ends]
     assert spread([alone, run])[1][0] == "set-valued-routh"
     assert spread(alone) == ([alone], None)
     with pytest.raises(ValueError, match="labels: expected 1, one for each trajectory, got 2"):
