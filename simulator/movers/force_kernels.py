@@ -838,6 +838,8 @@ def respond_joined(s, push, change, fresh):
         for i in range(6):
             change[k, i] = push[k, i]
     solve_factors(m, s.order, s.degree, s.later, s.place, s.diagonal, s.off, change)
+    if nj == 0:
+        return
     conjugate_impulses(s, joint, change, rate, F)
     before = np.inf
     for _ in range(REFINEMENTS):
