@@ -85,8 +85,10 @@ def idle_drives(scene: Scene) -> list[str]:
 def huge_meshes(scene: Scene) -> list[str]:
     """A remark on the first mesh of a body that moves and is larger than what people throw about."""
     for body in scene.bodies:
+        if body.fixed or not isinstance(body.shape, Mesh | ConvexMesh):
+            continue
         across = 2.0 * body.bounding_radius
-        if isinstance(body.shape, Mesh | ConvexMesh) and not body.fixed and across > HUGE:
+        if across > HUGE:
             return [
                 f"{body.name!r} is {across:.3g} m across: if its file is in millimetres, pass scale=0.001 to "
                 f"{type(body.shape).__name__}"
