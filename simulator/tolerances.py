@@ -89,7 +89,7 @@ SURELY_FAILS = 1e-3
 """[of the largest force] How negative the margin of a mode must be at a stage within a step that ends well, to be
 looked at. Smaller: stages, which are less exact than the step, end it. Larger: pulls that pass are not seen."""
 
-JOINT_RANK = 1e-11
+JOINT_RANK = 1e-13
 """[square of the part of a row, of unit length, that others do not bar] Rows of joints below it depend on others.
 Larger: joints of bodies very unlike in mass are lost. Smaller: closed loops are solved for rounding."""
 

@@ -36,6 +36,10 @@ APART, SLIPS, STICKS = 0, 1, 2
 """Where z is: in the polar cone, outside both, in the cone."""
 
 FIRM, SOFT, SOFTER = 1e3, 10.0, 0.1  # r, times the mean stiffness of a contact; by what it shrinks
+FIRM_JOINT = 1e7
+"""r of joints. Rows of a chain all but depend on each other: the least eigenvalue of J M^-1 J^T, of a single row 1,
+is 1e-5 of ten links and 6e-7 of twenty, and a round leaves 1 / (1 + r times that) of a rate. Factors, which hold
+inverses of blocks, may be off by rounding times r^2: with 1e8 some were of no use."""
 ROUNDS = 200
 NEARLY = 1e3  # residual [tolerance] below which that is rounding which rounds do not lessen
 ROUNDING = 1e-16
@@ -177,6 +181,17 @@ def joint_rates(s, a, u):
 
 
 @kernel()
+def add_joint_forces(s, q, sign, out):
+    """Add to out (m, 6) the generalized forces, times a sign, of joint forces q (nj,)."""
+    for c in range(s.joint_ends.shape[0]):
+        for side in range(2):
+            k = s.joint_ends[c, side]
+            if k >= 0:
+                for i in range(6):
+                    out[k, i] += sign * s.joint_jacobian[c, side, i] * q[c]
+
+
+@kernel()
 def add_forces(s, p, q, sign, out):
     """Add to out (m, 6) the generalized forces, times a sign, of contact forces p (nc, 3) and joint forces q
     (nj,)."""
@@ -189,12 +204,7 @@ def add_forces(s, p, q, sign, out):
                 J = s.jacobian[c, side]
                 for i in range(6):
                     out[k, i] += sign * (J[0, i] * p[c, 0] + J[1, i] * p[c, 1] + J[2, i] * p[c, 2])
-    for c in range(s.joint_ends.shape[0]):
-        for side in range(2):
-            k = s.joint_ends[c, side]
-            if k >= 0:
-                for i in range(6):
-                    out[k, i] += sign * s.joint_jacobian[c, side, i] * q[c]
+    add_joint_forces(s, q, sign, out)
 
 
 @kernel()
@@ -334,10 +344,10 @@ def clear_blocks(s):
 
 
 @kernel()
-def add_joints(s, r):
+def add_joints(s):
     """Add what joints stiffen to the matrix."""
     for c in range(s.joint_ends.shape[0]):
-        stiff = r * s.joint_stiffness[c]
+        stiff = FIRM_JOINT * s.joint_stiffness[c]
         for side in range(2):
             i = s.joint_ends[c, side]
             for end in range(2):
@@ -353,7 +363,7 @@ def add_joints(s, r):
 def newton_matrix(s, r, q, u, p, where, whole):
     """Factorise the derivative of `residual_forces` by a."""
     clear_blocks(s)
-    add_joints(s, STIFF)
+    add_joints(s)
     D, E = matrix3x3(), matrix3x3()
     for c in range(s.ends.shape[0]):
         if where[c] == APART:
@@ -502,7 +512,7 @@ def solve_forces(s, p, joint, a, warm, tolerance, manner):
         contact_rates(s, a, u)
         joint_rates(s, a, ju)
         for c in range(nj):
-            jp[c] = jq[c] - STIFF * s.joint_stiffness[c] * ju[c]
+            jp[c] = jq[c] - FIRM_JOINT * s.joint_stiffness[c] * ju[c]
         respond(s, r, q, u, slip, lag, whole, p, where)
         square = residual_forces(s, a, p, jp, F)
         # a round is not asked for more than it can win
@@ -526,7 +536,7 @@ def solve_forces(s, p, joint, a, warm, tolerance, manner):
                     for e in range(3):
                         largest = max(largest, abs(trial_u[c, e] - u[c, e]))
                 for c in range(nj):
-                    jp[c] = jq[c] - STIFF * s.joint_stiffness[c] * ju[c]
+                    jp[c] = jq[c] - FIRM_JOINT * s.joint_stiffness[c] * ju[c]
                 respond(s, r, q, trial_u, slip, lag, whole, trial_p, where)
                 following = residual_forces(s, trial, trial_p, jp, F)
                 asked = enough * share if manner.of_shift else enough
@@ -617,7 +627,7 @@ def mode_matrix(s, mode, direction):
     """Factorise M + sum of J^T C J: C holds sticking contacts in all directions, others along their normal, with
     friction against the direction (nc, 2) of those that slide."""
     clear_blocks(s)
-    add_joints(s, STIFF)
+    add_joints(s)
     D = matrix3x3()
     for c in range(s.ends.shape[0]):
         if mode[c] == OPEN or mode[c] == CARRIED:
@@ -673,7 +683,7 @@ def hold_back(s, mode, direction, u, ju, p, joint):
             normal = p[k, 0] if k >= 0 else normal_left(s, c, p, u)
             held_back(s, c, mode[c], direction[c], p[c], u[c], normal, p[c])
     for c in range(s.joint_ends.shape[0]):
-        joint[c] -= STIFF * s.joint_stiffness[c] * ju[c]
+        joint[c] -= FIRM_JOINT * s.joint_stiffness[c] * ju[c]
 
 
 @kernel()
@@ -693,7 +703,7 @@ def what_is_left(s, mode, direction, u, ju, p, joint, a, out):
                 for i in range(6):
                     F[i] -= J[0, i] * q[0] + J[1, i] * q[1] + J[2, i] * q[2]
     for c in range(s.joint_ends.shape[0]):
-        along = joint[c] - STIFF * s.joint_stiffness[c] * ju[c]
+        along = joint[c] - FIRM_JOINT * s.joint_stiffness[c] * ju[c]
         for side in range(2):
             k = s.joint_ends[c, side]
             if k >= 0:
@@ -722,7 +732,7 @@ def solve_mode(s, mode, direction, p, joint, a, fresh, tolerance):
 
     Augmented Lagrangian: every round solves M (a - a_f) = J^T (p - r u), and p becomes p - r u. Factors that are
     not `fresh` are those of states nearby: what they leave is solved for again, with fresh ones where that does not
-    help.
+    help. With joints, so firm that a turn by 1e-4 is too much, they never do.
     """
     if not fresh:
         left = refine_mode(s, mode, direction, p, joint, a, tolerance)
@@ -730,6 +740,19 @@ def solve_mode(s, mode, direction, p, joint, a, fresh, tolerance):
             return left
     mode_matrix(s, mode, direction)
     return refine_mode(s, mode, direction, p, joint, a, tolerance)
+
+
+@kernel(allocates=True)
+def size_of(s, step):
+    """How large a change (m, 6) of accelerations is [m/s^2], in the kinetic metric, of all mass."""
+    worth = mass = 0.0
+    y = vector(6)
+    for k in range(s.mass.shape[0]):
+        take_blocks(s.mass[k], step[k], y)
+        mass += s.mass[k, 0, 0]
+        for i in range(6):
+            worth += step[k, i] * y[i]
+    return np.sqrt(max(0.0, worth) / mass)
 
 
 @kernel(allocates=True)
@@ -750,6 +773,8 @@ def refine_mode(s, mode, direction, p, joint, a, tolerance):
         joint_rates(s, a, ju)
         hold_back(s, mode, direction, u, ju, p, joint)
         moved = largest_rate(s, mode, u, ju)
+        if nj > 0:  # firm joints let rates vanish at once, before the rest of the accelerations is right
+            moved = max(moved, size_of(s, F))
         if moved <= tolerance or not moved < 0.5 * before:
             return moved
         before = moved
@@ -803,17 +828,13 @@ def conjugate_impulses(s, joint, change, rate, F):
         for c in range(nj):
             if s.joint_stiffness[c] > 0.0:
                 size += d[c] * d[c] / s.joint_stiffness[c]
-            for side in range(2):
-                k = s.joint_ends[c, side]
-                if k >= 0:
-                    for i in range(6):
-                        F[k, i] += s.joint_jacobian[c, side, i] * d[c]
+        add_joint_forces(s, d, 1.0, F)
         solve_factors(m, s.order, s.degree, s.later, s.place, s.diagonal, s.off, F)
         broken_rates(s, F, q)
         curve = 0.0
         for c in range(nj):
             curve += d[c] * q[c]
-        if not STIFF * curve > DEPENDENT * size:  # rows that depend on others
+        if not FIRM_JOINT * curve > DEPENDENT * size:  # rows that depend on others
             return
         far = worth / curve
         for c in range(nj):
@@ -831,9 +852,9 @@ def respond_joined(s, push, change, fresh):
     m, nj = s.mass.shape[0], s.joint_ends.shape[0]
     if fresh:
         clear_blocks(s)
-        add_joints(s, STIFF)
+        add_joints(s)
         factorise(m, s.order, s.degree, s.later, s.place, s.diagonal, s.off)
-    joint, rate, F = zeros(nj), zeros(nj), matrix(m, 6)
+    joint, rate, held, F = zeros(nj), zeros(nj), zeros(nj), matrix(m, 6)
     for k in range(m):
         for i in range(6):
             change[k, i] = push[k, i]
@@ -848,25 +869,16 @@ def respond_joined(s, push, change, fresh):
             for i in range(6):
                 F[k, i] = push[k, i] - F[k, i]
         for c in range(nj):
-            along = joint[c] - STIFF * s.joint_stiffness[c] * rate[c]
-            for side in range(2):
-                k = s.joint_ends[c, side]
-                if k >= 0:
-                    for i in range(6):
-                        F[k, i] += s.joint_jacobian[c, side, i] * along
+            held[c] = joint[c] - FIRM_JOINT * s.joint_stiffness[c] * rate[c]
+        add_joint_forces(s, held, 1.0, F)
         solve_factors(m, s.order, s.degree, s.later, s.place, s.diagonal, s.off, F)
         for k in range(m):
             for i in range(6):
                 change[k, i] += F[k, i]
+        broken_rates(s, change, rate)
         worst = 0.0
         for c in range(nj):
-            rate[c] = 0.0
-            for side in range(2):
-                k = s.joint_ends[c, side]
-                if k >= 0:
-                    for i in range(6):
-                        rate[c] += s.joint_jacobian[c, side, i] * change[k, i]
-            joint[c] -= STIFF * s.joint_stiffness[c] * rate[c]
+            joint[c] -= FIRM_JOINT * s.joint_stiffness[c] * rate[c]
             worst = max(worst, abs(rate[c]))
         if worst == 0.0 or not worst < 0.5 * before:
             return
