@@ -1,6 +1,6 @@
 # One command set, used by hand, by the pre-commit hook and by CI.
 
-.PHONY: check format lint types test bounds docs wheel
+.PHONY: check format lint types test bounds docs validation wheel
 
 check: lint types test
 
@@ -26,6 +26,12 @@ bounds:
 
 docs:
 	python -m sphinx -W --keep-going -q -b html docs build/docs
+
+# Tables and figures of docs/validation.md, from the public data in DATA. Takes eight minutes.
+DATA = ../shared/data
+validation:
+	carom validate $(DATA)/cube_tosses.npz --tosses --out build/validation
+	carom validate $(DATA)/ellipse_bounces.npz --out build/validation
 
 # With compiled kernels, for processors of the kind x86-64-v3; others by KINDS=x86-64-v3,x86-64. Takes minutes.
 wheel:

@@ -124,6 +124,7 @@ _ROOM_OF_NAME = {
             "ensemble",
             "grid",
             "identify",
+            "identify_on_rollouts",
             "make_unique",
             "perturbed",
             "signed_distance",

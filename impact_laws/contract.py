@@ -60,7 +60,10 @@ def fault_of_answer(problem: ImpactProblem, answer: Any) -> str | None:
 
 
 def faults_of_impulse(law: Any, problem: ImpactProblem, impulse: Array, velocity: Array) -> Iterator[Fault]:
-    """The promises that a resolved outcome breaks."""
+    """The promises that a resolved outcome breaks, of a law that has coefficients of its own by these."""
+    with_own = getattr(law, "with_own_coefficients", None)
+    if with_own is not None:
+        problem = with_own(problem)
     W, u, dim = problem.W, problem.u, problem.dim
     balanced = u + W @ impulse
     terms = np.abs(u) + np.abs(W) @ np.abs(impulse)

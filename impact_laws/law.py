@@ -25,6 +25,9 @@ class ImpactLaw(Protocol):
 
     Otherwise the status says why not and `ImpactStatus.advice` what to do; a law raises only for bad
     arguments.
+
+    A law whose friction and restitution are its own, whatever the problem says, may have a method
+    ``with_own_coefficients(problem)``: the `ImpactProblem` with these, by which its outcomes are then judged.
     """
 
     @property

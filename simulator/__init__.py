@@ -21,6 +21,7 @@ from .measured.identification import Identification, UndeterminedError, identify
 from .measured.impact_set import BodyParameters, ImpactSet
 from .measured.impacts import MeasuredImpact
 from .measured.measured import Measured
+from .measured.rollouts import identify_on_rollouts
 from .measured.shown import ShownMotion
 from .record.body_run import BodyRun
 from .record.trajectory import RunStatus, Trajectory
@@ -108,6 +109,7 @@ __all__ = [
     "ensemble",
     "grid",
     "identify",
+    "identify_on_rollouts",
     "make_unique",
     "perturbed",
     "signed_distance",

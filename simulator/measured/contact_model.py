@@ -163,13 +163,16 @@ class ModelledLaw:
         """As the law below."""
         return self.model.law.honours_restitution
 
-    def resolve(self, problem: ImpactProblem, rng: np.random.Generator | None = None) -> ImpactOutcome:
-        """What the law answers to the problem with the model's constants."""
+    def with_own_coefficients(self, problem: ImpactProblem) -> ImpactProblem:
+        """The problem with the model's friction and restitution: what the law below is asked, and judged by."""
         velocity = problem.u.reshape(-1, problem.dim)
         slip = np.linalg.norm(velocity[:, 1:], axis=1)
         mobility = self.mass * problem.W.diagonal()[:: problem.dim]
         friction, e = self.model.coefficients_at(-velocity[:, 0], slip, mobility)
-        given = ImpactProblem(
+        return ImpactProblem(
             problem.W, problem.u, friction, e, problem.dim, contact_names=problem.contact_names
         )
-        return self.model.law.resolve(given, rng)
+
+    def resolve(self, problem: ImpactProblem, rng: np.random.Generator | None = None) -> ImpactOutcome:
+        """What the law answers to the problem with the model's constants."""
+        return self.model.law.resolve(self.with_own_coefficients(problem), rng)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...bodies import Body, Box, ConvexMesh, MassProperties, Mesh
+from ...bodies import Body, Box
 from ...impact_laws import ImpactLaw
 from ...progress import ProgressBar
 from ..ensembles.statistics import Estimate
@@ -43,12 +43,14 @@ class UndeterminedError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """One stage: its name, what it used, and the constants that it found, each with its interval."""
+    """One stage: its name, what it used, the constants that it found, each with its interval, and the median of
+    what it left, in m/s, or in m where ends of tosses are compared."""
 
     name: str
     used: str
     found: dict[str, Estimate]
     residual: Estimate | None = None
+    unit: str = "m/s"
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,21 +87,19 @@ class Identification:
         return self.states.floor()
 
     def body(self, body: Body) -> Body:
-        """`body` with the mass properties that were found, as the triangles of its shape, and the law's
-        friction and restitution as its material. Each rounded corner of a box is seven points on its ball:
-        towards the faces, the edges and the middle."""
-        vertices, triangles = _rounded(body, self.parameters.corner_radius)
-        properties = MassProperties(
-            body.mass, body.mass * self.parameters.gyration, self.parameters.center_of_mass
-        )
-        shape = Mesh((vertices, triangles), properties)
+        """`body` with the mass properties that were found, edges and corners of a box as round as they were, and
+        the law's friction and restitution as its material."""
+        shape = body.shape
+        if isinstance(shape, Box) and self.parameters.corner_radius > 0.0:
+            shape = Box(shape.lengths, radius=self.parameters.corner_radius)
         material = replace(
             body.material,
             friction=self.model.friction,
             restitution=min(max(self.model.restitution, 0.0), 1.0),
         )
         return Body(
-            shape, mass=body.mass, inertia=properties.inertia, position=body.position,
+            shape, mass=body.mass, inertia=body.mass * self.parameters.gyration,
+            center_of_mass=self.parameters.center_of_mass, position=body.position,
             orientation=body.orientation, velocity=body.velocity, angular_velocity=body.angular_velocity,
             material=material, name=body.name,
         )  # fmt: skip
@@ -129,7 +129,9 @@ class Identification:
                 lines.append(f"  {name} {known.value:.5g} ({known.low:.5g} to {known.high:.5g})")
             if stage.residual is not None:
                 known = stage.residual
-                lines.append(f"  median residual {known.value:.4f} m/s ({known.low:.4f} to {known.high:.4f})")
+                lines.append(
+                    f"  median residual {known.value:.4f} {stage.unit} ({known.low:.4f} to {known.high:.4f})"
+                )
         return "\n".join(lines)
 
 
@@ -155,6 +157,8 @@ def identify(
        explains of single impacts, without a law;
     3. impacts: friction, restitution and the law's other constants, from single impacts;
     4. sliding: friction while the body slides on a face, from its deceleration.
+
+    `identify_on_rollouts` then asks whole tosses about all constants of contact together.
 
     Parameters
     ----------
@@ -215,21 +219,6 @@ def identify(
         if sliding is not None:
             stages.append(Stage("sliding", slid, {SLIDING: sliding}))
     return Identification(stages, parameters, model, impacts, states, gravity, sliding, free)
-
-
-def _rounded(body: Body, radius: float) -> tuple[Array, NDArray[np.int64]]:
-    """Vertices (V, 3) from the tracked point and triangles (F, 3) of a body's shape, with rounded corners."""
-    if radius <= 0.0 or not isinstance(body.shape, Box):
-        vertices, triangles = body.shape.surface()
-        return vertices + body.shape.center_of_mass, triangles
-    corners, _ = body.shape.core()
-    signs = np.sign(corners)
-    ways = np.array([way for way in np.ndindex(2, 2, 2) if any(way)], dtype=float)
-    ways /= np.linalg.norm(ways, axis=1)[:, None]
-    points = (corners - radius * signs)[:, None, :] + radius * ways * signs[:, None, :]
-    rounded = ConvexMesh(points.reshape(-1, 3))
-    vertices, triangles = rounded.surface()
-    return vertices + rounded.center_of_mass, triangles
 
 
 def _split(motions: Sequence[Measured], executor: Executor | None) -> list[Measured]:

@@ -118,8 +118,9 @@ def robust_fit(
     even = np.full(len(names), 1.0 / len(names))
     draws = np.random.default_rng(seed).multinomial(len(names), even, size=RESAMPLES)
     # As wide as deviations from a mean of so few groups are: the variance of a resample is (g - 1)/g of the
-    # true one, and it is divided by degrees of freedom that the constants have used up.
-    wider = np.sqrt(len(names) / max(len(names) - len(value), 1))
+    # true one. What the constants have used up shows in the resampled curvatures (measured: dividing by what
+    # is left of the groups as well made seven intervals of nine 1.1 to 1.45 times too wide).
+    wider = np.sqrt(len(names) / max(len(names) - 1, 1))
     matrices = np.tensordot(draws, own, axes=1)
     sides = wider * (draws @ gradient) + np.einsum("rpq,rq->rp", np.tensordot(draws, pull, axes=1), shifts)
     steps = -np.einsum("rpq,rq->rp", np.linalg.pinv(matrices, rcond=1e-12, hermitian=True), sides)

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 from ...bodies import Body, HalfSpace, Scene
 from ...impact_laws import ImpactLaw
 from ...progress import ProgressBar
-from ..record.trajectory import Trajectory
+from ..record.trajectory import RunStatus, Trajectory
 from ..simulator import Simulator
 from .comparison import Comparison, apart, compare
 from .flights import Flight
@@ -29,12 +29,13 @@ STILL = 0.02
 
 @dataclass(frozen=True, eq=False)
 class TossErrors:
-    """Runs of tosses beside what was measured: `compared` of those that were run, and why the others were
-    not. `start_noise` (n, 2): distance [m] and angle [rad] at the last frame between that run and one whose start
-    differs by a draw of its noise, for those of which both were run."""
+    """Runs of tosses beside what was measured: `compared` of those that were run, their names and numbers among
+    all (n,), and why the others were not. `start_noise` (n, 2): distance [m] and angle [rad] at the last frame
+    between that run and one whose start differs by a draw of its noise, for those of which both were run."""
 
     compared: list[Comparison]
     toss: list[str]
+    number: NDArray[np.int64]
     refused: dict[str, str]
     start_noise: Array
 
@@ -54,7 +55,8 @@ class TossErrors:
     @property
     def settled(self) -> Array:
         """(n, 2): distance [m] and angle [rad] at the last measured frame."""
-        return np.array([(one.settled_distance, one.settled_angle) for one in self.compared])
+        ends = [(one.settled_distance, one.settled_angle) for one in self.compared]
+        return np.array(ends, dtype=float).reshape(-1, 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,29 +88,46 @@ class _RunToss:
     """Runs one motion, in whichever process: its comparison and how far noise moves its end, or why not."""
 
     setting: _Setting
-    found: Identification
-    seed: int
+    seed: int | None
 
     def __call__(self, task: tuple[int, Measured]) -> tuple[str, Comparison | None, Array | None, str]:
-        number, motion = task
-        found = self.found
-        seen = motion.of_body(found.parameters.center_of_mass, found.parameters.gyration, found.gravity)
+        number, seen = task
         flight = seen.flights[0]
         later = replace(seen, time=seen.time - flight.time)
         seconds = float(later.time[-1])
         try:
             run = self.setting.run(flight, np.zeros((4, 3)), seconds)
         except ValueError as error:  # a start that overlaps the plane, for one
-            return motion.name, None, None, str(error)
+            return seen.name, None, None, str(error)
+        if run.status not in (RunStatus.REACHED_END, RunStatus.AT_REST):
+            return seen.name, None, None, run.message
         compared = compare(run, later)
+        if self.seed is None:
+            return seen.name, compared, None, ""
         noise = _noise(flight, seen.interval) * np.random.default_rng([self.seed, number]).normal(size=(4, 3))
         try:
             other = self.setting.run(flight, noise, seconds)
         except ValueError:  # noise that brings the start into the plane says nothing about the end
-            return motion.name, compared, None, ""
+            return seen.name, compared, None, ""
+        if other.status not in (RunStatus.REACHED_END, RunStatus.AT_REST):
+            return seen.name, compared, None, ""
         ends = [one.sample(min(seconds, one.end_time)) for one in (run, other)]
         poses = [pose for end in ends for pose in (end.position[1:], end.orientation[1:])]
-        return motion.name, compared, np.ravel(apart(*poses)), ""
+        return seen.name, compared, np.ravel(apart(*poses)), ""
+
+
+def of_identified(found: Identification, motion: Measured) -> Measured:
+    """A motion of the body that was found, under the gravity that was; the same object, with the flights that it
+    knows, if it is one already."""
+    parameters = found.parameters
+    known = (
+        (motion.center_of_mass, parameters.center_of_mass),
+        (motion.gyration_matrix, parameters.gyration),
+        (motion.gravity, found.gravity),
+    )
+    if all(np.array_equal(one, other) for one, other in known):
+        return motion
+    return motion.of_body(parameters.center_of_mass, parameters.gyration, found.gravity)
 
 
 def _noise(flight: Flight, interval: float) -> Array:
@@ -143,15 +162,17 @@ def run_tosses(
     body: Body,
     sliding: float | None = None,
     *,
-    seed: int = 0,
+    seed: int | None = 0,
     executor: Executor | None = None,
 ) -> TossErrors:
     """Every toss, run with the body, gravity and law that were identified, from the state in the middle of
     its first flight.
 
     ``sliding`` is the friction of lasting contact; by default that which was identified, or that of impacts.
-    ``seed`` is that of the noise whose effect on ends `TossErrors.start_noise` tells. ``executor`` runs tosses
-    in several processes; the result is the same.
+    ``seed`` is that of the noise whose effect on ends `TossErrors.start_noise` tells by a second run of each
+    toss; None leaves these out. ``executor`` runs tosses in several processes; the result is the same. Tosses
+    whose start overlaps the plane, and those whose run does not get to the last frame, are `refused`, with the
+    reason.
 
     Slow impacts have the friction of the model's slow impacts, but the restitution of its fast ones. Single
     corners bounce more when slow; edges and faces, which settle in many slow impacts, do not.
@@ -163,8 +184,10 @@ def run_tosses(
     plane = Body(HalfSpace(np.array([0.0, 0.0, 1.0]), height), fixed=True, material=surface)
     law = replace(found.model, slow_restitution=None).as_law(body.mass)
     setting = _Setting(known, law, plane, float(np.linalg.norm(found.gravity)))
-    one = _RunToss(setting, found, seed)
-    compared, names, noise, refused = [], [], [], {}
+    one = _RunToss(setting, seed)
+    motions = [of_identified(found, motion) for motion in motions]
+    compared, numbers, noise, refused = [], [], [], {}
+    names: list[str] = []
     with ProgressBar(0.0, float(len(motions)), "tosses") as bar:
         ended = (executor.map if executor else map)(one, enumerate(motions))
         for number, (name, comparison, moved, why) in enumerate(ended):
@@ -174,6 +197,9 @@ def run_tosses(
                 continue
             compared.append(comparison)
             names.append(name)
+            numbers.append(number)
             if moved is not None:
                 noise.append(moved)
-    return TossErrors(compared, names, refused, np.array(noise).reshape(-1, 2))
+    return TossErrors(
+        compared, names, np.array(numbers, dtype=np.int64), refused, np.array(noise).reshape(-1, 2)
+    )

@@ -63,7 +63,7 @@ def test_stages_say_what_they_used():
 
 def test_the_body_that_was_found_flies_and_rests():
     body = found().body(simulated_tosses.box())
-    np.testing.assert_allclose(body.shape.center_of_mass, CENTER, atol=1e-4)
+    np.testing.assert_allclose(body.center_of_mass, CENTER, atol=1e-4)
     assert body.material.friction == pytest.approx(FRICTION, abs=1e-3)
 
 
