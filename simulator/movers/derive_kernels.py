@@ -52,7 +52,7 @@ def derive(world, state, time, D, power, fresh):
     left = solve_mode(
         s, mode, direction, local_force(world)[: w.nr], joint_force(world)[: w.nj],
         local_acceleration(world)[: w.m],
-        fresh or w.m == 1 or w.nj > 0, MODE_ACCURACY * w.pull,
+        fresh or w.m == 1, MODE_ACCURACY * w.pull,
     )  # fmt: skip
     fill_derivative(world, state, D)
     force = local_force(world)

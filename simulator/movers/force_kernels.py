@@ -180,15 +180,27 @@ def joint_rates(s, a, u):
         u[c] = total
 
 
+@kernel(forceinline=True)
+def add_joint_force(s, c, force, sign, out):
+    """Add to out (m, 6) the generalized forces, times a sign, of the force of row c of the joints."""
+    for side in range(2):
+        k = s.joint_ends[c, side]
+        if k >= 0:
+            for i in range(6):
+                out[k, i] += sign * s.joint_jacobian[c, side, i] * force
+
+
 @kernel()
 def add_joint_forces(s, q, sign, out):
     """Add to out (m, 6) the generalized forces, times a sign, of joint forces q (nj,)."""
     for c in range(s.joint_ends.shape[0]):
-        for side in range(2):
-            k = s.joint_ends[c, side]
-            if k >= 0:
-                for i in range(6):
-                    out[k, i] += sign * s.joint_jacobian[c, side, i] * q[c]
+        add_joint_force(s, c, q[c], sign, out)
+
+
+@kernel(forceinline=True)
+def joint_left(s, c, force, rate):
+    """The force of row c of the joints, changed by what stiffness does against its rate."""
+    return force - FIRM_JOINT * s.joint_stiffness[c] * rate
 
 
 @kernel()
@@ -512,7 +524,7 @@ def solve_forces(s, p, joint, a, warm, tolerance, manner):
         contact_rates(s, a, u)
         joint_rates(s, a, ju)
         for c in range(nj):
-            jp[c] = jq[c] - FIRM_JOINT * s.joint_stiffness[c] * ju[c]
+            jp[c] = joint_left(s, c, jq[c], ju[c])
         respond(s, r, q, u, slip, lag, whole, p, where)
         square = residual_forces(s, a, p, jp, F)
         # a round is not asked for more than it can win
@@ -536,7 +548,7 @@ def solve_forces(s, p, joint, a, warm, tolerance, manner):
                     for e in range(3):
                         largest = max(largest, abs(trial_u[c, e] - u[c, e]))
                 for c in range(nj):
-                    jp[c] = jq[c] - FIRM_JOINT * s.joint_stiffness[c] * ju[c]
+                    jp[c] = joint_left(s, c, jq[c], ju[c])
                 respond(s, r, q, trial_u, slip, lag, whole, trial_p, where)
                 following = residual_forces(s, trial, trial_p, jp, F)
                 asked = enough * share if manner.of_shift else enough
@@ -617,7 +629,7 @@ def solve_forces(s, p, joint, a, warm, tolerance, manner):
 OPEN, SLIDING, STICKING, HELD, CARRIED = 0, 1, 2, 3, 4  # as in the table of contacts
 STIFF = 1e4  # r where modes are known, times the mean stiffness of a contact
 REFINEMENTS = 30
-MOST_CONJUGATE = 60  # directions; chains of twenty links take about ten
+MOST_CONJUGATE = 60  # directions; of joints a thousand times less firm chains of twenty links took about ten
 ROUNDED_RATE, NO_RATE = 1e-15, 1e-26  # [of the rates of parts; square of the rate at first]
 DEPENDENT = 1e-10  # least eigenvalue, of which the largest is 1, of rows that do not depend on others
 
@@ -683,7 +695,7 @@ def hold_back(s, mode, direction, u, ju, p, joint):
             normal = p[k, 0] if k >= 0 else normal_left(s, c, p, u)
             held_back(s, c, mode[c], direction[c], p[c], u[c], normal, p[c])
     for c in range(s.joint_ends.shape[0]):
-        joint[c] -= FIRM_JOINT * s.joint_stiffness[c] * ju[c]
+        joint[c] = joint_left(s, c, joint[c], ju[c])
 
 
 @kernel()
@@ -703,12 +715,7 @@ def what_is_left(s, mode, direction, u, ju, p, joint, a, out):
                 for i in range(6):
                     F[i] -= J[0, i] * q[0] + J[1, i] * q[1] + J[2, i] * q[2]
     for c in range(s.joint_ends.shape[0]):
-        along = joint[c] - FIRM_JOINT * s.joint_stiffness[c] * ju[c]
-        for side in range(2):
-            k = s.joint_ends[c, side]
-            if k >= 0:
-                for i in range(6):
-                    out[k, i] -= s.joint_jacobian[c, side, i] * along
+        add_joint_force(s, c, joint_left(s, c, joint[c], ju[c]), -1.0, out)
 
 
 @kernel()
@@ -732,9 +739,9 @@ def solve_mode(s, mode, direction, p, joint, a, fresh, tolerance):
 
     Augmented Lagrangian: every round solves M (a - a_f) = J^T (p - r u), and p becomes p - r u. Factors that are
     not `fresh` are those of states nearby: what they leave is solved for again, with fresh ones where that does not
-    help. With joints, so firm that a turn by 1e-4 is too much, they never do.
+    help. Where there are joints, so firm that a turn by 1e-4 is too much, they never do, and are not tried.
     """
-    if not fresh:
+    if not fresh and s.joint_ends.shape[0] == 0:
         left = refine_mode(s, mode, direction, p, joint, a, tolerance)
         if left <= tolerance:
             return left
@@ -869,7 +876,7 @@ def respond_joined(s, push, change, fresh):
             for i in range(6):
                 F[k, i] = push[k, i] - F[k, i]
         for c in range(nj):
-            held[c] = joint[c] - FIRM_JOINT * s.joint_stiffness[c] * rate[c]
+            held[c] = joint_left(s, c, joint[c], rate[c])
         add_joint_forces(s, held, 1.0, F)
         solve_factors(m, s.order, s.degree, s.later, s.place, s.diagonal, s.off, F)
         for k in range(m):
@@ -878,7 +885,7 @@ def respond_joined(s, push, change, fresh):
         broken_rates(s, change, rate)
         worst = 0.0
         for c in range(nj):
-            joint[c] -= FIRM_JOINT * s.joint_stiffness[c] * rate[c]
+            joint[c] = joint_left(s, c, joint[c], rate[c])
             worst = max(worst, abs(rate[c]))
         if worst == 0.0 or not worst < 0.5 * before:
             return

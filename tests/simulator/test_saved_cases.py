@@ -157,6 +157,8 @@ def test_a_ball_beside_a_chain_does_not_change_it():
         5395,  # the other side of a cylinder's rim came down before its other rim, and went through the floor
         5184,  # an edge leaves a cylinder's wall across it: a step of the search for every 1e-9 s
         5209,  # the same
+        9436,  # joints that were broken by 1e-8 m, since rounds on their forces ended too early
+        10021,  # the same
         9175,  # slip that turns: a step of no numbers was taken, as its error was not larger than any
     ],
 )
@@ -170,6 +172,17 @@ def test_random_scenes_that_failed(number):
     energy = np.array([trajectory.model.energy(trajectory.sample(time)) for time in times])
     implicit = trajectory.implicit_share > 0.0  # whose energy is off within a step, not at its ends
     assert np.diff(energy).max() <= (1e-5 if implicit else 1e-9) * np.ptp(energy)
+
+
+@needs_benchmarks
+def test_the_ledger_closes_where_joints_take_impacts():
+    """Saved: impulses of joints, without rows that all but depend on others, lost 3e-7 unaccounted."""
+    module = benchmark("random_scenes")
+    scene, law, _ = module.random_scene(9772)
+    trajectory = carom.Simulator(scene, module.LAWS[law](), seed=9772).run(1.0)
+    assert trajectory.status.value in GOOD, trajectory.message
+    residual = np.abs(trajectory.ledger(np.linspace(0.0, trajectory.end_time, 50)).residual)
+    assert residual.max() <= 1e-9 * np.abs(trajectory.model.energy(trajectory.sample(0.0)))
 
 
 @needs_benchmarks

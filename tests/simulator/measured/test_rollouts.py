@@ -111,7 +111,7 @@ def test_runs_that_do_not_get_to_the_last_frame_are_refused_with_the_reason():
 
 
 def test_friction_of_impacts_above_that_of_sliding_breaks_no_promise():
-    # Outcomes were judged by the friction of materials, so that such runs ended as law_failed at their first impact.
+    # Outcomes were judged by the friction of materials: such runs ended as law_failed at their first impact.
     law = off(friction=2.0 * FRICTION).model.as_law(simulated_tosses.MASS)
     report = carom.check_law(law, problems=60)
     assert report.ok, report
