@@ -16,7 +16,7 @@ types:
 	mypy
 
 test:
-	python -m pytest -n 2
+	python -m pytest -n 2 --dist worksteal
 
 # Every index in every kernel is checked; parts that the engine calls by address can only say so, not raise.
 bounds:

@@ -77,12 +77,6 @@ def identify_on_rollouts(
     Raises `UndeterminedError` for constants that ends do not move, by name, and ValueError for names that are none,
     constants that are zero (give them a value by `ContactModel.with_values`), a span that is none, and fewer than 5
     tosses that can be run.
-
-    Example
-    -------
-    >>> # found = carom.identify(tosses, cube, carom.StrongeCoulomb(), [..., "sliding_friction"])
-    >>> # better = carom.identify_on_rollouts(found, tosses, cube, ["friction", "sliding_friction"])
-    >>> # print(better.summary())
     """
     from scipy.stats import qmc  # a third of a second that other commands need not wait
 
