@@ -8,7 +8,7 @@ another paraboloid without another run: so intervals cost nothing. Boxes shrink 
 intervals fit into them: where the law is right, ends tell constants far better than the first box does.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Any
@@ -24,7 +24,7 @@ from .contact_model import RANGES
 from .identification import FEWEST, SLIDING, Identification, Stage, UndeterminedError
 from .measured import Measured
 from .robust_fit import CONFIDENCE, median_estimate
-from .whole_tosses import of_identified, run_tosses
+from .whole_tosses import of_identified, toss_errors
 
 Array = NDArray[np.float64]
 
@@ -80,7 +80,7 @@ def identify_on_rollouts(
     """
     from scipy.stats import qmc  # a third of a second that other commands need not wait
 
-    names = tuple(free)
+    names = tuple(dict.fromkeys(free))
     middle = np.array([_value(found, name) for name in names])
     if not names or not (middle > 0.0).all():
         raise ValueError(
@@ -97,33 +97,41 @@ def identify_on_rollouts(
     half = span * middle
     known: dict[str, Estimate] = {}
     runs, used = 0, 0
-    with ProgressBar(0.0, float(ROUNDS * len(places)), "roll-outs") as bar:
+    with ProgressBar(0.0, float((ROUNDS * len(places) + 1) * len(motions)), "roll-outs") as bar:
+
+        def ends_of(values: Array) -> Array:
+            already = float(runs * len(motions))
+            return _ends(
+                _with(found, names, values), motions, body, executor, lambda done: bar.show(already + done)
+            )
+
         for _ in range(ROUNDS):
             ends = []
             for place in places:
-                values = np.clip(middle + half * place, 0.0, limits)
-                ends.append(_ends(_with(found, names, values), motions, body, executor))
+                ends.append(ends_of(np.minimum(middle + half * place, limits)))
                 runs += 1
-                bar.show(float(runs))
             low, best, high, told, used = _resampled(places, np.array(ends), seed)
             if not told.any():
                 break
             inside = np.abs(best) < 1.0 - _AT_BORDER
             for k in np.flatnonzero(told & inside):
-                value, least, most = (float(middle[k] + half[k] * at[k]) for at in (best, low, high))
+                value, least, most = (
+                    float(min(middle[k] + half[k] * at[k], limits[k])) for at in (best, low, high)
+                )
                 known[names[k]] = Estimate(value, least, most, CONFIDENCE)
             middle = np.where(told, middle + half * best, middle)
             half = np.where(told & inside, 0.5 * half, half)
-    loose = [name for name in names if name not in known]
-    if loose:
-        raise UndeterminedError(
-            f"free: ends of these tosses do not determine {', '.join(loose)} within {span:.0%} of the value "
-            "before; leave it out of free, or give another span"
-        )
-    better = _with(found, names, np.array([known[name].value for name in names]))
+        loose = [name for name in names if name not in known]
+        if loose:
+            raise UndeterminedError(
+                f"free: ends of these tosses do not determine {', '.join(loose)} within {span:.0%} of the value "
+                "before; leave it out of free, or give another span"
+            )
+        values = np.array([known[name].value for name in names])
+        left = ends_of(values)
+    better = _with(found, names, values)
     if SLIDING in known:
         better = replace(better, sliding=known[SLIDING])
-    left = _ends(better, motions, body, executor)
     left = left[np.isfinite(left)]
     words = f"ends of {used} tosses, {runs} runs of each, {found.model.law.name}"
     stage = Stage("roll-outs", words, known, median_estimate(left, np.arange(len(left)), seed), "m")
@@ -179,9 +187,15 @@ def _with(found: Identification, names: Sequence[str], values: Array) -> Identif
     return replace(found, model=found.model.with_values(given))
 
 
-def _ends(found: Identification, motions: Sequence[Measured], body: Body, executor: Executor | None) -> Array:
+def _ends(
+    found: Identification,
+    motions: Sequence[Measured],
+    body: Body,
+    executor: Executor | None,
+    show: Callable[[float], None],
+) -> Array:
     """Distances (n,) [m] of the ends of all motions, NaN for those that were not run."""
-    errors = run_tosses(found, motions, body, seed=None, executor=executor)
+    errors = toss_errors(found, motions, body, None, None, executor, show)
     distance = np.full(len(motions), np.nan)
     settled = errors.settled
     distance[errors.number] = np.hypot(settled[:, 0], found.impacts.lever * settled[:, 1])

@@ -1,6 +1,6 @@
 """Whole tosses under a law: each from the state of its first flight, compared with the measured motion."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 
@@ -177,6 +177,20 @@ def run_tosses(
     Slow impacts have the friction of the model's slow impacts, but the restitution of its fast ones. Single
     corners bounce more when slow; edges and faces, which settle in many slow impacts, do not.
     """
+    with ProgressBar(0.0, float(len(motions)), "tosses") as bar:
+        return toss_errors(found, motions, body, sliding, seed, executor, bar.show)
+
+
+def toss_errors(
+    found: Identification,
+    motions: Sequence[Measured],
+    body: Body,
+    sliding: float | None,
+    seed: int | None,
+    executor: Executor | None,
+    show: Callable[[float], None],
+) -> TossErrors:
+    """What `run_tosses` gives, which shows a bar; here `show` is told how many have been run."""
     known = found.body(body)
     identified = found.model.friction if found.sliding is None else found.sliding.value
     surface = replace(known.material, friction=identified if sliding is None else sliding)
@@ -188,18 +202,17 @@ def run_tosses(
     motions = [of_identified(found, motion) for motion in motions]
     compared, numbers, noise, refused = [], [], [], {}
     names: list[str] = []
-    with ProgressBar(0.0, float(len(motions)), "tosses") as bar:
-        ended = (executor.map if executor else map)(one, enumerate(motions))
-        for number, (name, comparison, moved, why) in enumerate(ended):
-            bar.show(float(number))
-            if comparison is None:
-                refused[name] = why
-                continue
-            compared.append(comparison)
-            names.append(name)
-            numbers.append(number)
-            if moved is not None:
-                noise.append(moved)
+    ended = (executor.map if executor else map)(one, enumerate(motions))
+    for number, (name, comparison, moved, why) in enumerate(ended):
+        show(number + 1.0)
+        if comparison is None:
+            refused[name] = why
+            continue
+        compared.append(comparison)
+        names.append(name)
+        numbers.append(number)
+        if moved is not None:
+            noise.append(moved)
     return TossErrors(
         compared, names, np.array(numbers, dtype=np.int64), refused, np.array(noise).reshape(-1, 2)
     )
