@@ -11,6 +11,7 @@ from .console import DONE, BadInput, positive_number, positive_whole, say, say_t
 if TYPE_CHECKING:
     from .simulator.measured.public_data import CubeTosses, EllipseBounces
     from .simulator.measured.validation import Validation
+    from .simulator.measured.whole_tosses import TossErrors
 
 
 def add_validate(command: Callable[..., argparse.ArgumentParser], commands: Any) -> None:
@@ -46,7 +47,7 @@ examples:
     validate.add_argument(
         "--workers", type=positive_whole, metavar="N", help="processes that split tosses; default one a core"
     )
-    validate.add_argument("--out", metavar="FOLDER", help="where to write the table and a figure")
+    validate.add_argument("--out", metavar="FOLDER", help="where to write tables and figures")
     validate.add_argument(
         "--size-limit",
         type=positive_number,
@@ -71,10 +72,9 @@ def _validate(options: argparse.Namespace) -> int:
 
         say(f"{len(found.edges[0].nearest)} impacts of edges, and sets of outcomes of set-valued-routh")
         say_table(HEADER, [one.row() for one in found.edges])
-    if options.tosses:
-        _run_tosses(found, data, options.workers)
+    errors = _run_tosses(found, data, options.workers) if options.tosses else None
     if options.out:
-        _write(found, Path(options.out))
+        _write(found, errors, Path(options.out))
     return DONE
 
 
@@ -102,12 +102,14 @@ def _found(options: argparse.Namespace) -> "tuple[CubeTosses | EllipseBounces, V
     raise BadInput(f"--fitted-on {options.fitted_on}: expected data of the same kind as {options.data}")
 
 
-def _run_tosses(found: "Validation", data: "CubeTosses | EllipseBounces", workers: int | None) -> None:
+def _run_tosses(
+    found: "Validation", data: "CubeTosses | EllipseBounces", workers: int | None
+) -> "TossErrors":
     """Whole tosses under the law that was identified, and how far they end from where the cube did."""
     from .simulator.ensembles.channels import cores
     from .simulator.ensembles.process_pool import ProcessPool
     from .simulator.measured.public_data import CubeTosses
-    from .simulator.measured.whole_tosses import run_tosses
+    from .simulator.measured.whole_tosses import HEADER, HEADER_OVER_TIME, run_tosses
 
     if not isinstance(data, CubeTosses) or found.body is None:
         raise BadInput("--tosses: expected tosses of a cube, bounces of an ellipse have no end")
@@ -119,23 +121,41 @@ def _run_tosses(found: "Validation", data: "CubeTosses | EllipseBounces", worker
         f"{len(errors.toss)} whole tosses under {law}, from their first flight to the last frame, each twice: "
         f"{time.perf_counter() - begin:.0f} s"
     )
-    say_table(["at the last frame", "median (95 %)", "quartiles"], errors.rows())
+    say_table(HEADER, errors.rows())
+    say_table(HEADER_OVER_TIME, errors.rows_over_time())
     for name, why in errors.refused.items():
         say(f"{name} was not run: {why}")
+    return errors
 
 
-def _write(found: "Validation", folder: Path) -> None:
-    """The table as markdown and the figure, under the name of the data."""
+def _write(found: "Validation", errors: "TossErrors | None", folder: Path) -> None:
+    """The tables as markdown and the figures, under the name of the data."""
+    from .simulator.measured import edge_impacts
+    from .simulator.measured.whole_tosses import HEADER, HEADER_OVER_TIME
     from .viewer import figures, measured_figures
 
-    stem = found.name.split(",")[0]
-    lines = [found.header(), ["---"] * len(found.header()), *found.rows()]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        table = folder / f"validation_{stem}.md"
-        table.write_text("".join(f"| {' | '.join(line)} |\n" for line in lines), encoding="utf-8")
-        figure = folder / f"validation_{stem}.png"
-        figures.save_figure(measured_figures.impact_errors(found), str(figure))
-    except OSError as error:
-        raise BadInput(f"--out {folder}: {error}") from None
-    say(f"Table: {table}\nFigure: {figure}")
+    stem = f"validation_{found.name.split(',')[0]}"
+    tables = [(found.header(), found.rows())]
+    if found.edges:
+        tables.append((edge_impacts.HEADER, [one.row() for one in found.edges]))
+    written = [(stem, tables, measured_figures.impact_errors(found))]
+    if errors is not None:
+        tables = [(HEADER, errors.rows()), (HEADER_OVER_TIME, errors.rows_over_time())]
+        written.append((f"{stem}_tosses", tables, measured_figures.toss_errors(errors)))
+    for name, tables, drawn in written:
+        table, figure = folder / f"{name}.md", folder / f"{name}.png"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            table.write_text("\n".join(map(_markdown, tables)), encoding="utf-8")
+            figures.save_figure(drawn, str(figure))
+        except OSError as error:
+            raise BadInput(f"--out {folder}: {error}") from None
+        say(f"Table: {table}")
+        say(f"Figure: {figure}")
+
+
+def _markdown(table: tuple[list[str], list[list[str]]]) -> str:
+    """A header and rows as a table."""
+    header, rows = table
+    lines = [header, ["---"] * len(header), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)

@@ -46,7 +46,7 @@ def render(
     """Draw a trajectory without a display; the ending of the path decides what is written. Return the path.
 
     Several trajectories, given as a sequence, are overlaid as in the window, each in its colour under its label; so
-    are the ends of a `BranchedRun`.
+    are the ends of a `BranchedRun`, and a `Measured` beside a run.
 
     .png : one picture at `time` [s], by default the end; a folder, or a name with %d or %04d in it: a
         sequence of pictures, a frame each

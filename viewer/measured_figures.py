@@ -48,3 +48,24 @@ def run_errors(compared: Any) -> Any:
     for axes in (upper, lower):
         axes.grid(color="0.92")
     return figure
+
+
+def toss_errors(errors: Any) -> Any:
+    """Median and quartiles, over all tosses, of distance and angle of runs from what was measured, over time."""
+    time = np.linspace(0.0, max(one.time[-1] for one in errors.compared), 200)
+    distance, angle = errors.over_time(time)
+    figure = new_figure(8.0, 6.0)
+    parts = figure.subplots(2, sharex=True)
+    for axes, values, name, color in (
+        (parts[0], 1e3 * distance, "distance [mm]", "tab:blue"),
+        (parts[1], np.degrees(angle), "angle [degrees]", "tab:orange"),
+    ):
+        low, middle, high = np.quantile(values, [0.25, 0.5, 0.75], axis=0)
+        axes.fill_between(time, low, high, color=color, alpha=0.25, linewidth=0.0, label="half of the tosses")
+        axes.plot(time, middle, color=color, label="median")
+        axes.set(ylabel=name, xlim=(0.0, time[-1]), ylim=(0.0, None))
+        axes.grid(color="0.92")
+        axes.legend(fontsize=8, loc="upper left")
+    parts[0].set(title=f"{len(errors.compared)} whole tosses, from the middle of their first flight")
+    parts[1].set(xlabel="time [s]")
+    return figure

@@ -25,7 +25,8 @@ def view(
 
     trajectory : one, or several that are overlaid as outcomes of each other; instead of a trajectory the file
         name of a recording, which is read again as long as its run goes on. A `BranchedRun`, or the file of one, is
-        shown with all its ends over each other.
+        shown with all its ends over each other. A `Measured` beside a run moves the only body of the run's scene
+        that can move (`ShownMotion` chooses among several).
     labels : what the runs are called in the window, by default their laws or file names
     outcomes : an `OutcomeSet` of the impact with as many contacts, or a dictionary from the number of an impact
         (from 1) to one: at that impact, the velocities that the bodies may have next are drawn as a fan

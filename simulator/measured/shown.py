@@ -23,7 +23,8 @@ class ShownMotion:
 
     Example
     -------
-    ``carom.view([run, carom.ShownMotion(measured, run.scene)])`` overlays a run and what was measured.
+    ``carom.view([run, carom.ShownMotion(measured, run.scene, body="cube")])`` overlays a run and what was measured;
+    where one body only can move, ``carom.view([run, measured])`` does.
     """
 
     law_name = "measured"

@@ -23,6 +23,8 @@ Array = NDArray[np.float64]
 
 RESTING = 5
 """Frames at the end of a toss in which a body that rests does not move."""
+HEADER = ["at the last frame", "median (95 %)", "quartiles"]
+HEADER_OVER_TIME = ["after [s]", "distance [mm], median (quartiles)", "angle [degrees], median (quartiles)"]
 STILL = 0.02
 """[m/s] below which a body counts as at rest there."""
 
@@ -50,6 +52,31 @@ class TossErrors:
                 low, high = np.quantile(values, [0.25, 0.75])
                 shown = f"{known.value:.1f} ({known.low:.1f} to {known.high:.1f})"
                 rows.append([name + what, shown, f"{low:.1f} to {high:.1f}"])
+        return rows
+
+    def over_time(self, time: Array) -> tuple[Array, Array]:
+        """Distances [m] and angles [rad] (n, k) at times (k,) [s] after the start of each run, between frames on
+        straight lines; a toss that ended keeps those of its last frame."""
+        every = [
+            [np.interp(time, one.time, values) for values in (one.distance, one.angle)]
+            for one in self.compared
+        ]
+        both = np.array(every, dtype=float).reshape(-1, 2, len(time))
+        return both[:, 0], both[:, 1]
+
+    def rows_over_time(self, interval: float = 0.1) -> list[list[str]]:
+        """A row for every interval [s] up to the end of half of the tosses: time, and medians with quartiles of
+        distance [mm] and angle [degrees], of all tosses."""
+        last = float(np.median([one.time[-1] for one in self.compared]))
+        time = interval * np.arange(1.0, int(last / interval + 1e-9) + 1.0)
+        distance, angle = self.over_time(time)
+        rows = []
+        for k, after in enumerate(time):
+            shown = []
+            for values in (1e3 * distance[:, k], np.degrees(angle[:, k])):
+                low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
+                shown.append(f"{middle:.1f} ({low:.1f} to {high:.1f})")
+            rows.append([f"{after:.1f}", *shown])
         return rows
 
     @property

@@ -34,3 +34,19 @@ def test_errors_of_a_run_are_in_millimetres_and_degrees():
     upper, lower = measured_figures.run_errors(compared).axes
     assert upper.lines[0].get_ydata()[1] == pytest.approx(2.0)
     assert lower.lines[0].get_ydata()[1] == pytest.approx(180.0)
+
+
+def test_errors_of_tosses_are_medians_within_quartiles():
+    distance = 1e-3 * np.arange(1.0, 6.0)[:, None] * np.ones((5, 200))
+    errors = SimpleNamespace(
+        compared=[SimpleNamespace(time=np.array([0.0, 0.5]))] * 5,
+        over_time=lambda time: (distance * time, np.pi * distance * time),
+    )
+    figure = measured_figures.toss_errors(errors)
+    upper, lower = figure.axes
+    assert upper.lines[0].get_xdata()[-1] == 0.5
+    assert upper.lines[0].get_ydata()[-1] == pytest.approx(1.5)
+    assert lower.lines[0].get_ydata()[-1] == pytest.approx(0.5 * 180.0 * 3e-3)
+    band = upper.collections[0].get_paths()[0].vertices
+    assert band[:, 1].max() == pytest.approx(2.0)
+    assert "5 whole tosses" in upper.get_title()

@@ -58,8 +58,17 @@ def test_a_measured_motion_is_shown_where_it_was_seen(tmp_path):
     flying = run.sample(0.02)
     assert np.linalg.norm(shown.sample(0.02).velocity[1] - flying.velocity[1]) < 0.1
     assert np.linalg.norm(shown.sample(0.02).angular_velocity[1] - flying.angular_velocity[1]) < 0.3
-    try:
-        picture = carom.render([run, shown], tmp_path / "both.png")
-    except carom.DisplayError as error:
-        pytest.skip(str(error))
-    assert (tmp_path / "both.png").stat().st_size > 5_000, picture
+    for name, second in (("shown.png", shown), ("seen.png", seen)):
+        try:
+            picture = carom.render([run, second], tmp_path / name)
+        except carom.DisplayError as error:
+            pytest.skip(str(error))
+        assert (tmp_path / name).stat().st_size > 5_000, picture
+    assert (tmp_path / "shown.png").read_bytes() == (tmp_path / "seen.png").read_bytes()
+
+
+def test_a_measured_motion_is_shown_beside_a_run_only(tmp_path):
+    seen = simulated_tosses.tosses(1)[0]
+    for given in (seen, [seen, seen]):
+        with pytest.raises(TypeError, match="trajectory: expected a run beside a Measured, whose scene"):
+            carom.render(given, tmp_path / "alone.html")

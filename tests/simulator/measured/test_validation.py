@@ -11,7 +11,7 @@ from carom.command_line import main
 from carom.simulator.measured.edge_impacts import HEADER, NEAR, edge_impacts, sets_on_edges
 from carom.simulator.measured.public_data import EllipseBounces, read_public_data
 from carom.simulator.measured.validation import LAWS, validate_cube, validate_ellipse
-from carom.simulator.measured.whole_tosses import run_tosses, surface_height
+from carom.simulator.measured.whole_tosses import TossErrors, run_tosses, surface_height
 
 from . import simulated_tosses
 
@@ -94,6 +94,20 @@ def test_bad_input_of_the_command_is_one_line(tmp_path, capsys):
         assert said.count("\n") == 1
 
 
+def test_errors_of_tosses_over_time_keep_those_of_the_last_frame():
+    short = carom.Comparison(np.array([0.0, 0.1]), np.array([0.0, 0.002]), np.array([0.0, 0.1]))
+    long = carom.Comparison(np.array([0.0, 0.2, 0.3]), np.array([0.0, 0.004, 0.01]), np.zeros(3))
+    errors = TossErrors([short, long], ["a", "b"], np.arange(2), {}, np.zeros((0, 2)))
+    distance, angle = errors.over_time(np.array([0.0, 0.1, 0.3]))
+    np.testing.assert_allclose(distance, [[0.0, 0.002, 0.002], [0.0, 0.002, 0.01]], atol=1e-15)
+    np.testing.assert_allclose(angle, [[0.0, 0.1, 0.1], np.zeros(3)], atol=1e-15)
+    # Up to 0.2 s, where half of them have ended.
+    assert errors.rows_over_time() == [
+        ["0.1", "2.0 (2.0 to 2.0)", "2.9 (1.4 to 4.3)"],
+        ["0.2", "3.0 (2.5 to 3.5)", "2.9 (1.4 to 4.3)"],
+    ]
+
+
 def test_a_simulated_toss_run_again_ends_where_it_did():
     motions = simulated_tosses.tosses(14, seed=3, duration=1.2)
     body = simulated_tosses.box()
@@ -111,6 +125,7 @@ def test_a_simulated_toss_run_again_ends_where_it_did():
         again = run_tosses(found, motions, body, executor=executor)
     np.testing.assert_array_equal(again.settled, errors.settled)
     np.testing.assert_array_equal(again.start_noise, errors.start_noise)
+    np.testing.assert_array_equal(errors.number, np.arange(14))
 
 
 def test_a_cube_that_lands_on_an_edge_is_in_the_set_and_a_kink_in_the_air_is_no_edge():
