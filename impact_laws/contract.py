@@ -27,11 +27,11 @@ def fault_of_attributes(law: Any) -> str | None:
     return None
 
 
-def raised(error: Exception) -> str:
-    """What a law raised, and where."""
+def raised(error: Exception, method: str = "resolve") -> str:
+    """What a law raised in a method, and where."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return (
-        f"resolve raised {type(error).__name__}: {error} ({Path(frame.filename).name}, line {frame.lineno})"
+        f"{method} raised {type(error).__name__}: {error} ({Path(frame.filename).name}, line {frame.lineno})"
     )
 
 
@@ -60,10 +60,19 @@ def fault_of_answer(problem: ImpactProblem, answer: Any) -> str | None:
 
 
 def faults_of_impulse(law: Any, problem: ImpactProblem, impulse: Array, velocity: Array) -> Iterator[Fault]:
-    """The promises that a resolved outcome breaks, of a law that has coefficients of its own by these."""
+    """The promises that a resolved outcome breaks; cones are those of the law's own friction if it has one."""
+    friction = problem.friction
     with_own = getattr(law, "with_own_coefficients", None)
     if with_own is not None:
-        problem = with_own(problem)
+        try:
+            own = with_own(problem)
+        except Exception as error:  # as for resolve: whatever it raises is what is to be told
+            yield "answer", raised(error, "with_own_coefficients")
+            return
+        if not isinstance(own, ImpactProblem) or len(own.friction) != len(friction):
+            yield "answer", "with_own_coefficients returned no ImpactProblem with as many contacts"
+            return
+        friction = own.friction
     W, u, dim = problem.W, problem.u, problem.dim
     balanced = u + W @ impulse
     terms = np.abs(u) + np.abs(W) @ np.abs(impulse)
@@ -72,7 +81,8 @@ def faults_of_impulse(law: Any, problem: ImpactProblem, impulse: Array, velocity
         yield "momentum", f"velocity is off u + W impulse by {off:.3g} m/s"
     contacts = impulse.reshape(-1, dim)
     size = float(np.abs(impulse).max(initial=0.0))
-    friction = problem.friction if getattr(law, "honours_friction", True) else np.zeros(len(contacts))
+    if not getattr(law, "honours_friction", True):
+        friction = np.zeros(len(contacts))
     pull = float(contacts[:, 0].min())
     if pull < 0.0:
         yield "cones", f"a contact pulls with {-pull:.3g} N s"

@@ -62,6 +62,11 @@ def raising(problem, outcome):
     raise ZeroDivisionError("no such number")
 
 
+def halved(problem):
+    """A problem of bodies twice as heavy, by which no outcome may be judged."""
+    return carom.ImpactProblem(0.5 * problem.W, problem.u, problem.friction, problem.restitution, problem.dim)
+
+
 def writing(problem, outcome):
     problem.kernel_arrays()[1][0] += 1.0
     return outcome
@@ -109,6 +114,21 @@ BROKEN = {
     ),
     "rubs too much": (
         answering(lambda p, o: taken(p, 1.0, 0.6), honours_friction=True), "cones", "friction exceeds its cone by",
+    ),
+    "own coefficients raise": (
+        answering(lambda p, o: o, with_own_coefficients=lambda self, p: raising(p, None)),
+        "answer",
+        r"with_own_coefficients raised ZeroDivisionError: no such number \(test_broken_laws.py, line \d+\)",
+    ),
+    "own coefficients of nothing": (
+        answering(lambda p, o: o, with_own_coefficients=lambda self, p: None),
+        "answer",
+        "with_own_coefficients returned no ImpactProblem with as many contacts",
+    ),
+    "own energy": (
+        answering(lambda p, o: taken(p, 2.5), with_own_coefficients=lambda self, p: halved(p)),
+        "energy",
+        "kinetic energy grows by",
     ),
     "writes": (answering(writing), "problem", "the arrays of its problem were written to"),
     "writes to views": (
