@@ -48,17 +48,15 @@ def _is_tree(given: Any) -> bool:
 
 
 def _is_measured(given: Any) -> bool:
-    return hasattr(type(given), "of_body")
+    return hasattr(type(given), "shown_in")
 
 
 def _on_scene(given: list[Any]) -> list[Any]:
     """Measured motions moving the body that can move in the scene of the first run."""
-    from ..simulator.measured.shown import ShownMotion
-
     scene = next((one.scene for one in given if hasattr(one, "scene")), None)
     if scene is None:
         raise TypeError(
             "trajectory: expected a run beside a Measured, whose scene it is shown in, got none: give one, or "
             "carom.ShownMotion(measured, scene)"
         )
-    return [ShownMotion(one, scene) if _is_measured(one) else one for one in given]
+    return [one.shown_in(scene) if _is_measured(one) else one for one in given]

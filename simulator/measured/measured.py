@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,10 @@ from . import tracking
 from .flights import Flight, flights_of
 from .impacts import MeasuredImpact, impacts_of
 from .stored_arrays import LARGEST_FILE, StoredArrays
+
+if TYPE_CHECKING:
+    from ...bodies import Scene
+    from .shown import ShownMotion
 
 Array = NDArray[np.float64]
 
@@ -127,6 +131,12 @@ class Measured:
             gyration=gyration,
             gravity=self.gravity if gravity is None else gravity,
         )
+
+    def shown_in(self, scene: "Scene") -> "ShownMotion":
+        """The only body of a scene that can move, moving as it was measured: for windows and pictures."""
+        from .shown import ShownMotion  # which knows this class
+
+        return ShownMotion(self, scene)
 
     @property
     def interval(self) -> float:
