@@ -11,7 +11,8 @@ from scipy.spatial.transform import Rotation
 from ...bodies import Body, HalfSpace, Scene
 from ...impact_laws import ImpactLaw
 from ...progress import ProgressBar
-from ..record.trajectory import RunStatus, Trajectory
+from ..ensembles.outcome_columns import GOOD_RUNS
+from ..record.trajectory import Trajectory
 from ..simulator import Simulator
 from .comparison import Comparison, apart, compare
 from .flights import Flight
@@ -126,7 +127,7 @@ class _RunToss:
             run = self.setting.run(flight, np.zeros((4, 3)), seconds)
         except ValueError as error:  # a start that overlaps the plane, for one
             return seen.name, None, None, str(error)
-        if run.status not in (RunStatus.REACHED_END, RunStatus.AT_REST):
+        if run.status not in GOOD_RUNS:
             return seen.name, None, None, run.message
         compared = compare(run, later)
         if self.seed is None:
@@ -136,7 +137,7 @@ class _RunToss:
             other = self.setting.run(flight, noise, seconds)
         except ValueError:  # noise that brings the start into the plane says nothing about the end
             return seen.name, compared, None, ""
-        if other.status not in (RunStatus.REACHED_END, RunStatus.AT_REST):
+        if other.status not in GOOD_RUNS:
             return seen.name, compared, None, ""
         ends = [one.sample(min(seconds, one.end_time)) for one in (run, other)]
         poses = [pose for end in ends for pose in (end.position[1:], end.orientation[1:])]
