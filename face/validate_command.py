@@ -104,8 +104,9 @@ def _found(options: argparse.Namespace) -> "tuple[CubeTosses | EllipseBounces, V
 
 def _run_tosses(
     found: "Validation", data: "CubeTosses | EllipseBounces", workers: int | None
-) -> "TossErrors":
-    """Whole tosses under the law that was identified, and how far they end from where the cube did."""
+) -> "TossErrors | None":
+    """Whole tosses under the law that was identified, and how far they end from where the cube did; None where no
+    run reached the last frame."""
     from .simulator.ensembles.channels import cores
     from .simulator.ensembles.process_pool import ProcessPool
     from .simulator.measured.public_data import CubeTosses
@@ -121,11 +122,12 @@ def _run_tosses(
         f"{len(errors.toss)} whole tosses under {law}, from their first flight to the last frame, each twice: "
         f"{time.perf_counter() - begin:.0f} s"
     )
-    say_table(HEADER, errors.rows())
-    say_table(HEADER_OVER_TIME, errors.rows_over_time())
+    if errors.compared:
+        say_table(HEADER, errors.rows())
+        say_table(HEADER_OVER_TIME, errors.rows_over_time())
     for name, why in errors.refused.items():
         say(f"{name} was not run: {why}")
-    return errors
+    return errors if errors.compared else None
 
 
 def _write(found: "Validation", errors: "TossErrors | None", folder: Path) -> None:

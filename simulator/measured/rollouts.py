@@ -8,9 +8,9 @@ another paraboloid without another run: so intervals cost nothing. Boxes shrink 
 intervals fit into them: where the law is right, ends tell constants far better than the first box does.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -89,38 +89,15 @@ def identify_on_rollouts(
     if not 0.0 < span < 1.0:
         raise ValueError(f"span: expected a share between 0 and 1, got {span}")
     seen = [of_identified(found, motion) for motion in measured]
-    motions = list((executor.map if executor else map)(_split, seen))
+    motions = list((executor.map if executor else map)(_with_flights, seen))
     count = 1 + len(names) + len(names) * (len(names) + 1) // 2
     sobol = qmc.Sobol(len(names), seed=seed)
     places = 2.0 * sobol.random_base2(int(np.ceil(np.log2(POINTS_EACH * count)))) - 1.0
     limits = np.array([RANGES.get(name, RANGES["friction"])[1] for name in names])
-    half = span * middle
-    known: dict[str, Estimate] = {}
-    runs, used = 0, 0
     with ProgressBar(0.0, float((ROUNDS * len(places) + 1) * len(motions)), "roll-outs") as bar:
-
-        def ends_of(values: Array) -> Array:
-            already = float(runs * len(motions))
-            return _ends(
-                _with(found, names, values), motions, body, executor, lambda done: bar.show(already + done)
-            )
-
-        for _ in range(ROUNDS):
-            ends = []
-            for place in places:
-                ends.append(ends_of(np.minimum(middle + half * place, limits)))
-                runs += 1
-            low, best, high, told, used = _resampled(places, np.array(ends), seed)
-            if not told.any():
-                break
-            inside = np.abs(best) < 1.0 - _AT_BORDER
-            for k in np.flatnonzero(told & inside):
-                value, least, most = (
-                    float(min(middle[k] + half[k] * at[k], limits[k])) for at in (best, low, high)
-                )
-                known[names[k]] = Estimate(value, least, most, CONFIDENCE)
-            middle = np.where(told, middle + half * best, middle)
-            half = np.where(told & inside, 0.5 * half, half)
+        ends = _Ends(found, names, motions, body, executor, bar)
+        known, used = _looked_for(ends, places, middle, span, limits, seed)
+        runs = ends.runs
         loose = [name for name in names if name not in known]
         if loose:
             raise UndeterminedError(
@@ -128,7 +105,7 @@ def identify_on_rollouts(
                 "before; leave it out of free, or give another span"
             )
         values = np.array([known[name].value for name in names])
-        left = ends_of(values)
+        left = ends.distances(values)
     better = _with(found, names, values)
     if SLIDING in known:
         better = replace(better, sliding=known[SLIDING])
@@ -136,6 +113,59 @@ def identify_on_rollouts(
     words = f"ends of {used} tosses, {runs} runs of each, {found.model.law.name}"
     stage = Stage("roll-outs", words, known, median_estimate(left, np.arange(len(left)), seed), "m")
     return replace(better, stages=[*found.stages, stage], free=(*found.free, *names))
+
+
+@dataclass(eq=False)
+class _Ends:
+    """Runs of all motions with other values of the constants `names`, as a bar shows them; `runs` of each so
+    far."""
+
+    found: Identification
+    names: Sequence[str]
+    motions: Sequence[Measured]
+    body: Body
+    executor: Executor | None
+    bar: ProgressBar
+    runs: int = 0
+
+    def distances(self, values: Array) -> Array:
+        """Distances (n,) [m] of the ends of all motions from where they were measured, NaN for those that were not
+        run."""
+        given = _with(self.found, self.names, values)
+        already = float(self.runs * len(self.motions))
+        errors = toss_errors(
+            given, self.motions, self.body, None, None, self.executor,
+            lambda done: self.bar.show(already + done),
+        )  # fmt: skip
+        self.runs += 1
+        distance = np.full(len(self.motions), np.nan)
+        settled = errors.settled
+        distance[errors.number] = np.hypot(settled[:, 0], given.impacts.lever * settled[:, 1])
+        return distance
+
+
+def _looked_for(
+    ends: _Ends, places: Array, middle: Array, span: float, limits: Array, seed: int
+) -> tuple[dict[str, Estimate], int]:
+    """The constants that ends of runs tell, looked for in boxes of `places` (n, p) from -1 to 1 about `middle` (p,)
+    and at most at `limits` (p,), and how many motions were run at all places of the last."""
+    known: dict[str, Estimate] = {}
+    half = span * middle
+    used = 0
+    for _ in range(ROUNDS):
+        distance = [ends.distances(np.minimum(middle + half * place, limits)) for place in places]
+        low, best, high, told, used = _resampled(places, np.array(distance), seed)
+        if not told.any():
+            break
+        inside = np.abs(best) < 1.0 - _AT_BORDER
+        for k in np.flatnonzero(told & inside):
+            value, least, most = (
+                float(min(middle[k] + half[k] * at[k], limits[k])) for at in (best, low, high)
+            )
+            known[ends.names[int(k)]] = Estimate(value, least, most, CONFIDENCE)
+        middle = np.where(told, middle + half * best, middle)
+        half = np.where(told & inside, 0.5 * half, half)
+    return known, used
 
 
 def _resampled(
@@ -173,7 +203,7 @@ def _value(found: Identification, name: str) -> float:
     return float(getattr(model, name))
 
 
-def _split(motion: Measured) -> Measured:
+def _with_flights(motion: Measured) -> Measured:
     """The motion, which now knows its flights."""
     _ = motion.flights
     return motion
@@ -185,21 +215,6 @@ def _with(found: Identification, names: Sequence[str], values: Array) -> Identif
     if slides is not None:
         found = replace(found, sliding=Estimate(slides, slides, slides, CONFIDENCE))
     return replace(found, model=found.model.with_values(given))
-
-
-def _ends(
-    found: Identification,
-    motions: Sequence[Measured],
-    body: Body,
-    executor: Executor | None,
-    show: Callable[[float], None],
-) -> Array:
-    """Distances (n,) [m] of the ends of all motions, NaN for those that were not run."""
-    errors = toss_errors(found, motions, body, None, None, executor, show)
-    distance = np.full(len(motions), np.nan)
-    settled = errors.settled
-    distance[errors.number] = np.hypot(settled[:, 0], found.impacts.lever * settled[:, 1])
-    return distance
 
 
 def _paraboloid(places: Array) -> Array:

@@ -34,7 +34,8 @@ STILL = 0.02
 class TossErrors:
     """Runs of tosses beside what was measured: `compared` of those that were run, their names and numbers among
     all (n,), and why the others were not. `start_noise` (n, 2): distance [m] and angle [rad] at the last frame
-    between that run and one whose start differs by a draw of its noise, for those of which both were run."""
+    between that run and one whose start differs by a draw of its noise, for those of which both were run. Tables
+    of errors raise ValueError where no toss was run."""
 
     compared: list[Comparison]
     toss: list[str]
@@ -44,9 +45,13 @@ class TossErrors:
 
     def rows(self) -> list[list[str]]:
         """Medians over all tosses at the last frame, with intervals and quartiles: distance [mm] and angle
-        [degrees] from what was measured, and those that noise of the start alone makes."""
+        [degrees] from what was measured, and those that noise of the start alone makes, where it was run."""
+        self._expect_one()
         rows = []
-        for what, settled in (("", self.settled), (", noise of the start alone", self.start_noise)):
+        groups = [("", self.settled)]
+        if len(self.start_noise):
+            groups.append((", noise of the start alone", self.start_noise))
+        for what, settled in groups:
             for k, (name, factor) in enumerate((("distance [mm]", 1e3), ("angle [degrees]", 180.0 / np.pi))):
                 values = factor * settled[:, k]
                 known = median_estimate(values, np.arange(len(values)))
@@ -68,6 +73,7 @@ class TossErrors:
     def rows_over_time(self, interval: float = 0.1) -> list[list[str]]:
         """A row for every interval [s] up to the end of half of the tosses: time, and medians with quartiles of
         distance [mm] and angle [degrees], of all tosses."""
+        self._expect_one()
         last = float(np.median([one.time[-1] for one in self.compared]))
         time = interval * np.arange(1.0, int(last / interval + 1e-9) + 1.0)
         distance, angle = self.over_time(time)
@@ -85,6 +91,12 @@ class TossErrors:
         """(n, 2): distance [m] and angle [rad] at the last measured frame."""
         ends = [(one.settled_distance, one.settled_angle) for one in self.compared]
         return np.array(ends, dtype=float).reshape(-1, 2)
+
+    def _expect_one(self) -> None:
+        """A median needs at least one toss."""
+        if not self.compared:
+            why = next(iter(self.refused.values()), "there is none")
+            raise ValueError(f"expected at least one toss that was run to its last frame, got none: {why}")
 
 
 @dataclass(frozen=True, eq=False)

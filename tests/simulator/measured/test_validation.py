@@ -2,14 +2,17 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import carom
+from carom import validate_command
 from carom.command_line import main
+from carom.simulator.measured import whole_tosses
 from carom.simulator.measured.edge_impacts import HEADER, NEAR, edge_impacts, sets_on_edges
-from carom.simulator.measured.public_data import EllipseBounces, read_public_data
+from carom.simulator.measured.public_data import CubeTosses, EllipseBounces, read_public_data
 from carom.simulator.measured.validation import LAWS, validate_cube, validate_ellipse
 from carom.simulator.measured.whole_tosses import TossErrors, run_tosses, surface_height
 
@@ -106,6 +109,31 @@ def test_errors_of_tosses_over_time_keep_those_of_the_last_frame():
         ["0.1", "2.0 (2.0 to 2.0)", "2.9 (1.4 to 4.3)"],
         ["0.2", "3.0 (2.5 to 3.5)", "2.9 (1.4 to 4.3)"],
     ]
+    # Without runs of a noisy start there are no rows of its effect.
+    assert [row[0] for row in errors.rows()] == ["distance [mm]", "angle [degrees]"]
+
+
+def test_tables_of_no_toss_say_why_there_is_none():
+    errors = TossErrors([], [], np.arange(0), {"a": "the start overlaps"}, np.zeros((0, 2)))
+    for table in (errors.rows, errors.rows_over_time):
+        with pytest.raises(ValueError, match="run to its last frame, got none: the start overlaps"):
+            table()
+
+
+def test_the_command_says_of_every_toss_why_it_was_not_run(tmp_path, capsys, monkeypatch):
+    def refused(found, motions, body, executor):
+        return TossErrors(
+            [], [], np.arange(0), {one.name: "it overlaps" for one in motions}, np.zeros((0, 2))
+        )
+
+    monkeypatch.setattr(whole_tosses, "run_tosses", refused)
+    motions = [SimpleNamespace(name=f"toss {k}") for k in range(14)]
+    data = CubeTosses(motions, simulated_tosses.box())
+    found = SimpleNamespace(body=SimpleNamespace(model=carom.ContactModel(carom.StrongeCoulomb())))
+    assert validate_command._run_tosses(found, data, 1) is None
+    said = capsys.readouterr().out
+    assert "0 whole tosses under stronge-coulomb" in said
+    assert said.count("was not run: it overlaps") == 14
 
 
 def test_a_simulated_toss_run_again_ends_where_it_did():
