@@ -1,8 +1,9 @@
 """How long kernels take to compile, and which of them some starts need: writes face/compile_times.json.
 
-Every kernel is compiled once, by ``carom warm`` with an empty folder for what is kept; then each start runs in a
-process of its own, which finds all kernels there, and says which it asked for. Run it on a quiet machine after
-kernels have been renamed, added or cut: ``python benchmarks/compile_times.py``.
+Every kernel is compiled once, by ``carom warm`` with an empty folder for what is kept and no process that helps;
+then each start runs in a process of its own, which finds all kernels there, and says which it asked for and with
+which arguments. Run it on a quiet machine after kernels have been renamed, added or cut:
+``python benchmarks/compile_times.py``.
 """
 
 import json
@@ -11,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from carom.compile_ahead import SETTING
 
 _TABLE = Path(__file__).resolve().parents[1] / "face" / "compile_times.json"
 _STARTS = {
@@ -27,14 +30,25 @@ _START = """
 import json, sys
 from carom.command_line import main
 from carom.compile_notice import WATCH, Stage, when_compiling
+from carom.compiled import Kernel, Part, kinds_in_words
 asked = []
 def hear(moment):
     if moment.stage is Stage.LOOKED_FOR and moment.kernel not in asked:
         asked.append(moment.kernel)
 when_compiling(hear)
 assert main(sys.argv[2:]) == 0
+arguments = {}
+for title, module in list(sys.modules.items()):
+    for made in list(vars(module).values()) if title.endswith("kernels") else ():
+        name = f"{title.removeprefix('carom.')}.{getattr(made, '__name__', getattr(made, 'name', ''))}"
+        if name in asked and isinstance(made, Part):
+            arguments[name] = None
+        elif name in asked and isinstance(made, Kernel):
+            words = [kinds_in_words(kinds) for kinds in made.entry.signatures]
+            if len(words) == 1 and words[0] is not None:
+                arguments[name] = words[0]
 with open(sys.argv[1], "w") as file:
-    json.dump({"asked": asked, "compiled": WATCH.compiled}, file)
+    json.dump({"asked": asked, "compiled": WATCH.compiled, "arguments": arguments}, file)
 """
 
 
@@ -43,7 +57,7 @@ def start(arguments: list[str], folder: Path) -> dict:
     told = folder / "told.json"
     subprocess.run(
         [sys.executable, "-c", _START, str(told), *arguments],
-        env=os.environ | {"NUMBA_CACHE_DIR": str(folder / "kept")},
+        env=os.environ | {"NUMBA_CACHE_DIR": str(folder / "kept"), SETTING: "1"},
         cwd=folder,
         stdout=subprocess.DEVNULL,
         check=True,
@@ -57,16 +71,22 @@ def main() -> None:
         folder = Path(name)
         seconds: dict[str, float] = {}
         compiled = start(_STARTS["warm"], folder)["compiled"]
+        arguments: dict[str, list[str] | None] = {}
         starts = {}
         for title, arguments in _STARTS.items():
             told = start(arguments, folder)
             starts[title] = told["asked"]
             compiled += told["compiled"]
+            arguments |= told["arguments"]
             if title != "warm":
                 print(f"{title}: {len(told['asked'])} kernels, {len(told['compiled'])} of them not by warm")
         for kernel, spent in compiled:
             seconds[kernel] = round(max(spent, seconds.get(kernel, 0.0)), 2)
-    table = {"seconds": dict(sorted(seconds.items())), "starts": starts}
+    table = {
+        "seconds": dict(sorted(seconds.items())),
+        "starts": starts,
+        "arguments": dict(sorted(arguments.items())),
+    }
     _TABLE.write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
     print(f"{len(seconds)} kernels, {sum(seconds.values()):.0f} s")
 

@@ -66,10 +66,16 @@ class CompileTimes:
 
     seconds : of kernels, on the machine that wrote the table
     starts : kernels that were needed, of each start that was tried, in their order
+    arguments : of those that can be compiled before they are called, see `compile_ahead.compile_kernel`
     """
 
-    def __init__(self, seconds: dict[str, float], starts: dict[str, list[str]]):
-        self.seconds, self.starts = seconds, starts
+    def __init__(
+        self,
+        seconds: dict[str, float],
+        starts: dict[str, list[str]],
+        arguments: dict[str, list[str] | None] | None = None,
+    ):
+        self.seconds, self.starts, self.arguments = seconds, starts, arguments or {}
         ordered = sorted(seconds.values())
         self._usual = ordered[len(ordered) // 2] if ordered else 1.0
         self._measured = self._thought = 0.0
@@ -79,7 +85,7 @@ class CompileTimes:
         """Those that come with the package."""
         text = Path(__file__).resolve().with_name("compile_times.json").read_text(encoding="utf-8")
         table = json.loads(text)
-        return cls(table["seconds"], table["starts"])
+        return cls(table["seconds"], table["starts"], table["arguments"])
 
     def learn(self, kernel: str, seconds: float) -> None:
         """How long a kernel took here, from which the pace of this machine follows."""
@@ -114,9 +120,12 @@ class CompileWatch:
     def __init__(self) -> None:
         self.times: CompileTimes | None = None
         self.asked: set[str] = set()
+        self.ahead: set[str] = set()
+        """Kernels that other processes have compiled for this one."""
         self.compiled: list[tuple[str, float]] = []
         self.likely = ""
         """Which of the starts of `CompileTimes` this one is, where that is known."""
+        self._elsewhere: dict[str, float] = {}
         self._open = 0
         self._opened = self._spent = 0.0
         self._began: dict[int, float] = {}
@@ -146,12 +155,39 @@ class CompileWatch:
             if not self._open:
                 self._spent += now - self._opened
 
+    def known_times(self) -> CompileTimes:
+        """The table, read when it is first needed."""
+        self.times = self.times or CompileTimes.shipped()
+        return self.times
+
+    @contextmanager
+    def elsewhere(self, kernel: str) -> Iterator[None]:
+        """While another process compiles a kernel for this one."""
+        self._elsewhere[kernel] = clock.monotonic()
+        try:
+            yield
+        finally:
+            del self._elsewhere[kernel]
+
+    def is_elsewhere(self, kernel: str) -> bool:
+        """Whether another process compiles it for this one."""
+        return kernel in self._elsewhere
+
     def left(self, kernel: str, folder: Path, gone: float) -> tuple[list[str], float]:
-        """Kernels that are expected after this one, and about how many seconds are left in all [s]."""
-        times = self.times = self.times or CompileTimes.shipped()
+        """Kernels that are expected after this one, and about how many seconds are left in all [s]: as long as the
+        longest takes, or as all do that this process and those that help share."""
+        times = self.known_times()
         coming = times.expected(self.asked, self.likely)
-        this = max(times.of(kernel, folder) - gone, (_OVERRUN - 1.0) * gone)
-        return coming, this + sum(times.of(one) for one in coming)
+        since = dict(self._elsewhere)
+        if kernel in since:
+            gone = clock.monotonic() - since.pop(kernel)
+        open_now: list[tuple[str, Path | None, float]] = [(kernel, folder, gone)]
+        open_now += [(one, None, clock.monotonic() - begun) for one, begun in since.items()]
+        takes = [max(times.of(one, place) - gone, (_OVERRUN - 1.0) * gone) for one, place, gone in open_now]
+        takes += [
+            times.of(one) for one in coming if one != kernel and one not in since and one not in self.ahead
+        ]
+        return coming, max(*takes, sum(takes) / len(open_now)) if len(takes) > 1 else takes[0]
 
 
 class _Painter:
@@ -193,7 +229,7 @@ class _Painter:
             name = kernel.rpartition(".")[2][:_NAME_LENGTH]
             return {
                 "description": f"waiting for a process that compiles {name}"
-                if waits
+                if waits and not self._watch.is_elsewhere(kernel)
                 else f"compiling {name}, {asked} of about {asked + len(coming)}, once",
                 "completed": spent / (spent + left),
                 "still": f"about {_rounded(left)} left",
@@ -238,12 +274,13 @@ def _others_wait() -> Iterator[None]:
 
 
 @cache
-def _is_first_process() -> bool:
+def is_first_process() -> bool:
+    """Whether no other process of ours has started this one."""
     return multiprocessing.parent_process() is None
 
 
 def _may_be_seen() -> bool:
-    return _is_first_process() and sys.stderr is not None and sys.stderr.isatty()
+    return is_first_process() and sys.stderr is not None and sys.stderr.isatty()
 
 
 def _record_path(kernel: str, folder: Path) -> Path:

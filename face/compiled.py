@@ -32,6 +32,7 @@ from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined
 from numba.extending import intrinsic
 from numba.np.arrayobj import populate_array
 
+from .compile_ahead import AHEAD
 from .compile_notice import Stage, tell
 from .interrupts import interrupts_wait
 from .kernel_lock import KernelLock
@@ -94,11 +95,20 @@ class _KernelCache(caching.FunctionCache):
             self._tell(Stage.AWAITED)
             self._lock.acquire()
             found = super().load_overload(signature, target_context)  # another may have been quicker
+            if found is None:
+                self._call_for_help()
         if found is not None:
             self.done()
         else:
             self._tell(Stage.COMPILED)
         return found
+
+    def _call_for_help(self) -> None:
+        try:
+            AHEAD.call_for_help()
+        except ValueError:  # a setting that is none
+            self.done()
+            raise
 
     def _shipped(self, signature: Any, target_context: Any) -> Any:
         """What came with the package for processors of this kind, or None."""
@@ -329,6 +339,35 @@ class Kernel:
             if isinstance(cause, KeyboardInterrupt):
                 raise cause from None
             raise
+
+
+_KINDS = {"int64": types.int64, "float64": types.float64, "bool": types.boolean}
+
+
+def argument_kinds(words: list[str]) -> tuple[Any, ...]:
+    """Kinds of arguments in numba's terms: ``int64``, ``float64``, ``bool``, ``float64 2`` for an array of two
+    dimensions.
+
+    >>> argument_kinds(["int64", "float64 2"])
+    (int64, Array(float64, 2, 'C', False, aligned=True))
+    """
+    made = []
+    for word in words:
+        name, _, dimensions = word.partition(" ")
+        made.append(types.Array(_KINDS[name], int(dimensions), "C") if dimensions else _KINDS[name])
+    return tuple(made)
+
+
+def kinds_in_words(kinds: Any) -> list[str] | None:
+    """What `argument_kinds` would take for these, None where it has no words for one of them."""
+    words = []
+    for kind in kinds:
+        array = isinstance(kind, types.Array)
+        word = f"{kind.dtype} {kind.ndim}" if array else str(kind)
+        if word.partition(" ")[0] not in _KINDS or argument_kinds([word])[0] != kind:
+            return None
+        words.append(word)
+    return words
 
 
 def kernel(*, allocates: bool = False, lends: bool = False, **options: Any) -> Callable[[Callable], Any]:

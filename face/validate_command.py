@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .console import DONE, BadInput, positive_number, positive_whole, say, say_table, size_limit
+from .cores import cores
 
 if TYPE_CHECKING:
     from .simulator.measured.public_data import CubeTosses, EllipseBounces
@@ -79,7 +80,6 @@ def _validate(options: argparse.Namespace) -> int:
 
 
 def _found(options: argparse.Namespace) -> "tuple[CubeTosses | EllipseBounces, Validation]":
-    from .simulator.ensembles.channels import cores
     from .simulator.ensembles.process_pool import ProcessPool
     from .simulator.measured.public_data import CubeTosses, EllipseBounces, read_public_data
     from .simulator.measured.validation import LAWS, validate_cube, validate_ellipse
@@ -107,7 +107,6 @@ def _run_tosses(
 ) -> "TossErrors | None":
     """Whole tosses under the law that was identified, and how far they end from where the cube did; None where no
     run reached the last frame."""
-    from .simulator.ensembles.channels import cores
     from .simulator.ensembles.process_pool import ProcessPool
     from .simulator.measured.public_data import CubeTosses
     from .simulator.measured.whole_tosses import HEADER, HEADER_OVER_TIME, run_tosses

@@ -56,6 +56,7 @@ def equip(world: World, law: ImpactLaw) -> None:
         ("place", None, system_kernels.place_all, True),
         ("hold", None, hold_kernels.hold, bool(model.gravity.any()) or not model.articulation.is_empty),
         ("go_on", None, hold_kernels.go_on, not model.articulation.is_empty),
+        ("go_on_implicitly", None, hold_kernels.go_on_implicitly, False),
     ]
     for kind in _SEARCH:
         parts.append(("search", kind, _SEARCH[kind], kind in needed))

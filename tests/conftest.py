@@ -9,6 +9,8 @@ import pytest
 
 LINKS = Path(__file__).parents[1] / ".links"
 
+os.environ.setdefault("CAROM_COMPILE_PROCESSES", "1")  # as many processes as cores run tests already
+
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as of jobs in the background; tests press Ctrl-C
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

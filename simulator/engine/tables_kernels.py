@@ -512,6 +512,7 @@ HEADER = np.dtype(
         ("place", WHOLE),
         ("hold", WHOLE),
         ("go_on", WHOLE),
+        ("go_on_implicitly", WHOLE),
         ("joints", WHOLE),
         ("forces", WHOLE),
         ("functions", WHOLE),  # forces that are given in Python

@@ -2,7 +2,6 @@
 
 import io
 import math
-import os
 import pickle
 import sys
 import time as clock
@@ -11,6 +10,7 @@ from concurrent.futures import Executor, Future
 from typing import Any, Protocol
 
 from ...bodies import checks
+from ...cores import cores
 from .chunk import Chunk, Payload, Rows, run_chunk
 from .errors import EnsembleStopped
 from .limits import Limits
@@ -229,13 +229,6 @@ def dask_client(address: str) -> Any:
         return Client(address, timeout=10, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         raise EnsembleStopped(f"no scheduler of Dask answers at {address} ({error})") from None
-
-
-def cores() -> int:
-    """Cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def pickled(task: Any) -> bytes:

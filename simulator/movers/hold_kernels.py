@@ -312,7 +312,7 @@ def start_island(world, root):
             place(world, y)
     log_jump(world, energy(world, y) - before)
     if islands(world)[island].implicit > 0 and not closing:
-        if go_on_implicitly(world, island) == 0:
+        if call(w.go_on_implicitly, world, island, 0) == 0:
             return STARTED
         note_states(world)
         forget_near(world, island)
@@ -444,7 +444,7 @@ def go_on(world, island, j):
     e = islands(world)[island]
     saturate(world)
     if e.implicit > 0:
-        why = go_on_implicitly(world, island)
+        why = call(w.go_on_implicitly, world, island, 0)
         drop_opened(world)
         return why
     longest = min(w.longest_step, e.step if e.step > 0.0 else FIRST_STEP * w.duration)
@@ -473,8 +473,8 @@ def go_on(world, island, j):
     return 0
 
 
-@kernel(allocates=True)
-def go_on_implicitly(world, island):
+@part(allocates=True)
+def go_on_implicitly(world, island, j):
     """The next implicit step of the island that is shown; 1 where none can be made, 2 where it ends now."""
     w, e = header(world), islands(world)[island]
     if passes_limit(world):

@@ -1,0 +1,1 @@
+../../face/compile_ahead.py
