@@ -73,8 +73,8 @@ def main() -> None:
         compiled = start(_STARTS["warm"], folder)["compiled"]
         arguments: dict[str, list[str] | None] = {}
         starts = {}
-        for title, arguments in _STARTS.items():
-            told = start(arguments, folder)
+        for title, words in _STARTS.items():
+            told = start(words, folder)
             starts[title] = told["asked"]
             compiled += told["compiled"]
             arguments |= told["arguments"]

@@ -289,10 +289,10 @@ def stronge_impact(W, u, mu, e, T, stages, codes):
     never_turns = max(abs(b11 - b22), 2.0 * abs(b12)) <= STRONGE_ISOTROPIC * (b11 + b22) and max(
         abs(d1), abs(d2)
     ) <= STRONGE_ISOTROPIC * (wn + b11 + b22)
-    # two slips approach each other at this rate at least in τ: where it is positive, errors of slip die out, and
-    # what counts of them is their size, not their share of slip
+    # Over I_z two slips never part, in the norm of B^-1: its square falls by 2 μ |P δ|²/|γ|, P across slip, since
+    # friction is the gradient of μ |γ|. So what counts of errors is their size, not their share of slip.
     softest = 0.5 * (b11 + b22 - np.sqrt((b11 - b22) ** 2 + 4.0 * b12 * b12))
-    firmness = mu * softest - np.sqrt(d1 * d1 + d2 * d2)
+    firmness = mu * softest
     while slipping:  # left by a stop of slip; an end of restitution returns
         rho = np.sqrt(x * x + y * y)
         if never_turns:
@@ -322,10 +322,13 @@ def stronge_impact(W, u, mu, e, T, stages, codes):
                 break
         # rounding turns slip this far from a ray that attracts weakly
         noise = 2e-15 * mu * (b11 + b22) / abs(h1) if h1 < 0.0 else 0.0
-        if found and abs(c * y - s * x) <= max(STRONGE_STRAIGHT, noise) * rho:
+        across = abs(c * y - s * x)
+        along = across <= max(STRONGE_STRAIGHT, noise) * rho
+        if found and (along or across <= STRONGE_TAIL * firmness * least):
             straight = True
-            c, s = x / rho, y / rho  # of a ray that attracts weakly rounding may have found another one
-            f = c * (d1 - mu * (b11 * c + b12 * s)) + s * (d2 - mu * (b12 * c + b22 * s))
+            if along:  # of a ray that attracts weakly rounding may have found another one
+                c, s = x / rho, y / rho
+                f = c * (d1 - mu * (b11 * c + b12 * s)) + s * (d2 - mu * (b12 * c + b22 * s))
             qx, qy = -mu * c, -mu * s
             reach = rho / -f if f < 0.0 else np.inf
             break
