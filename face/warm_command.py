@@ -37,11 +37,11 @@ def warm(options: argparse.Namespace) -> int:
     WATCH.likely = "warm"
     for _, run in warm_ups():
         run()
-    seconds = sum(seconds for _, seconds in WATCH.compiled)
-    known = len(WATCH.asked) - len({kernel for kernel, _ in WATCH.compiled})
+    made = {kernel for kernel, _ in WATCH.compiled} | WATCH.ahead
+    known = len(WATCH.asked - made)
     say(
-        f"{len(WATCH.compiled)} kernels compiled in {seconds:.0f} s, {known} were there already."
-        if WATCH.compiled
+        f"{len(made)} kernels compiled in {WATCH.spent:.0f} s, {known} were there already."
+        if made
         else f"Nothing to compile: {known} kernels were there already."
     )
     return DONE

@@ -223,6 +223,15 @@ def test_warm_says_what_there_was_to_do(monkeypatch, capsys):
     assert capsys.readouterr().out == "Nothing to compile: 0 kernels were there already.\n"
 
 
+def test_warm_counts_what_others_compiled_for_it(monkeypatch, capsys):
+    watch = CompileWatch()
+    watch.asked, watch.ahead, watch.compiled = {"a", "b", "c"}, {"b"}, [("a", 7.0)]
+    monkeypatch.setattr("carom.warm_up.warm_ups", lambda: iter([("nothing", lambda: None)]))
+    monkeypatch.setattr("carom.warm_command.WATCH", watch)
+    assert main(["warm"]) == 0
+    assert capsys.readouterr().out == "2 kernels compiled in 0 s, 1 were there already.\n"
+
+
 @pytest.mark.long
 def test_after_warm_nothing_is_compiled(tmp_path):
     """Everything in a folder of its own; then a drop and demos with other shapes and laws find all there."""
