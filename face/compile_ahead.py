@@ -77,9 +77,10 @@ class Ahead:
             process.wait()
 
     def _left(self) -> list[str]:
-        """Kernels that are still to come and can be compiled ahead, the largest first."""
+        """Kernels that are still to come and can be compiled ahead, the largest first. The very next is not among
+        them: this process would wait for it, as soon as it has what it compiles now."""
         times = self._watch.known_times()
-        coming = times.expected(self._watch.asked, self._watch.likely)
+        coming = times.expected(self._watch.asked, self._watch.likely)[1:]
         able = [one for one in coming if one in times.arguments and one not in self._given]
         return sorted(able, key=times.of, reverse=True)
 

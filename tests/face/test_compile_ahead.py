@@ -26,7 +26,7 @@ import numpy as np
 
 SMALL = "simulator.kernels.rotation_matrix"
 if __name__ == "__main__":
-    WATCH.times = CompileTimes({SMALL: 100.0}, {"start": ["first", SMALL]}, {SMALL: ["float64 1"]})
+    WATCH.times = CompileTimes({SMALL: 100.0}, {"start": ["first", "second", SMALL]}, {SMALL: ["float64 1"]})
     WATCH.asked.add("first")
     AHEAD.call_for_help()
     begun = time.monotonic()
@@ -89,11 +89,12 @@ def watch_of(seconds, arguments=()):
 
 def test_the_largest_come_first_and_small_ones_are_not_worth_a_process(started, monkeypatch):
     monkeypatch.setenv(SETTING, "8")
-    Ahead(watch_of({"a": 3.0, "b": 0.5, "c": 20.0, "d": 5.0})).call_for_help()
-    assert started == [["c", "d", "b"]] * 2  # the second begins with d; b alone is worth none
+    Ahead(watch_of({"a": 3.0, "next": 50.0, "b": 0.5, "c": 20.0, "d": 5.0})).call_for_help()
+    assert started == [["c", "d", "b"]] * 2  # the second begins with d; b alone is worth none; next is ours
     started.clear()
-    Ahead(watch_of({"a": 30.0, "b": 1.0, "c": 2.0})).call_for_help()
-    Ahead(watch_of({"a": 30.0, "b": 50.0}, ["a"])).call_for_help()  # b cannot be compiled before it is called
+    Ahead(watch_of({"a": 30.0, "next": 50.0, "b": 1.0, "c": 2.0})).call_for_help()
+    cannot = watch_of({"a": 30.0, "next": 50.0, "b": 50.0}, ["a", "next"])  # be compiled before it is called
+    Ahead(cannot).call_for_help()
     assert started == []
 
 
@@ -126,7 +127,7 @@ def test_where_no_process_can_be_started_all_goes_on(monkeypatch):
 
     monkeypatch.setattr(compile_ahead.subprocess, "Popen", refused)
     monkeypatch.setenv(SETTING, "3")
-    ahead = Ahead(watch_of({"a": 10.0, "b": 10.0}))
+    ahead = Ahead(watch_of({"a": 10.0, "b": 10.0, "c": 10.0}))
     ahead.call_for_help()
     monkeypatch.undo()
     ahead.call_for_help()  # and is not tried again
