@@ -14,18 +14,24 @@ import tempfile
 from pathlib import Path
 
 from carom.compile_ahead import SETTING
+from carom.compile_notice import WARM
 
 _TABLE = Path(__file__).resolve().parents[1] / "face" / "compile_times.json"
+_DEMOS = (
+    "landing",
+    "bouncing-ball",
+    "newtons-cradle",
+    "rocking-block",
+    "pendulum-and-wall",
+    "domino-run",
+    "rolling-coin",
+)  # fmt: skip
 _STARTS = {
     "drop": ["drop", "--no-view"],
-    "ball": ["demo", "bouncing-ball", "--no-view"],
-    "cradle": ["demo", "newtons-cradle", "--no-view"],
-    "block": ["demo", "rocking-block", "--no-view"],
-    "hinge and wall": ["demo", "pendulum-and-wall", "--no-view"],
-    "dominoes": ["demo", "domino-run", "--no-view"],
-    "coin": ["demo", "rolling-coin", "--no-view"],
-    "warm": ["warm"],
+    **{name: ["demo", name, "--no-view"] for name in _DEMOS},
+    WARM: ["warm"],
 }
+"""By name, which is that of the demo where it is one."""
 _START = """
 import json, sys
 from carom.command_line import main
@@ -70,7 +76,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         seconds: dict[str, float] = {}
-        compiled = start(_STARTS["warm"], folder)["compiled"]
+        compiled = start(_STARTS[WARM], folder)["compiled"]
         arguments: dict[str, list[str] | None] = {}
         starts = {}
         for title, words in _STARTS.items():
@@ -78,7 +84,7 @@ def main() -> None:
             starts[title] = told["asked"]
             compiled += told["compiled"]
             arguments |= told["arguments"]
-            if title != "warm":
+            if title != WARM:
                 print(f"{title}: {len(told['asked'])} kernels, {len(told['compiled'])} of them not by warm")
         for kernel, spent in compiled:
             seconds[kernel] = round(max(spent, seconds.get(kernel, 0.0)), 2)

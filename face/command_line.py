@@ -480,6 +480,7 @@ def _demo(options: argparse.Namespace) -> int:
     except ValueError as error:
         raise BadInput(str(error)) from None
     _refuse_options_of_steps(demo, options)
+    WATCH.likely = demo.name
     if isinstance(demo, ComputedDemo):
         return _compute(demo, options)
     out = _writable(options.out or f"{demo.name}.h5", ".h5")

@@ -22,6 +22,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+WARM = "warm"
+"""The start that needs everything, which no other is taken for."""
 _SHOWN_AFTER = 1.0  # s of compiling
 _PAINTED_EVERY = 0.2  # s
 _NO_WAIT = 0.5  # s for which a lock may be asked for before it is said that another process has it
@@ -104,14 +106,15 @@ class CompileTimes:
     def expected(self, asked: set[str], likely: str = "") -> list[str]:
         """Kernels that are still to come after those that were asked for, in the start that is most like it; of
         several, in the likely one."""
-        if not self.starts:
+        starts = [name for name in self.starts if name != WARM or name == likely]
+        if not starts:
             return []
 
         def unlikeness(name: str) -> tuple[int, bool, int]:
             known = set(self.starts[name])
             return len(asked - known), name != likely, len(known - asked)
 
-        return [kernel for kernel in self.starts[min(self.starts, key=unlikeness)] if kernel not in asked]
+        return [kernel for kernel in self.starts[min(starts, key=unlikeness)] if kernel not in asked]
 
 
 class CompileWatch:

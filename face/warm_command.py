@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Callable
 from typing import Any
 
-from .compile_notice import WATCH
+from .compile_notice import WARM, WATCH
 from .console import DONE, say
 
 
@@ -34,7 +34,7 @@ def warm(options: argparse.Namespace) -> int:
 
     if options.native:
         ignore_shipped_kernels()
-    WATCH.likely = "warm"
+    WATCH.likely = WARM
     for _, run in warm_ups():
         run()
     made = {kernel for kernel, _ in WATCH.compiled} | WATCH.ahead

@@ -186,6 +186,10 @@ def test_what_is_to_come_is_that_of_the_start_most_like_this_one():
     assert times.expected({"a", "e"}, "ball") == ["d", "f"]
     assert times.expected({"a", "b", "c"}) == []
     assert CompileTimes({}, {}).expected({"a"}) == []
+    times = CompileTimes({}, {"ball": ["a", "b"], "warm": ["a", "b", "law", "joints"]})
+    assert times.expected({"a", "law"}) == ["b"]  # and not everything, for one kernel that no start had
+    assert times.expected({"a", "law"}, "warm") == ["b", "joints"]
+    assert CompileTimes({}, {"warm": ["a", "b"]}).expected({"a"}) == []
 
 
 def test_what_is_left_never_vanishes_while_it_lasts(tmp_path):
