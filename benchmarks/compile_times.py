@@ -25,7 +25,7 @@ _DEMOS = (
     "pendulum-and-wall",
     "domino-run",
     "rolling-coin",
-)  # fmt: skip
+)
 _STARTS = {
     "drop": ["drop", "--no-view"],
     **{name: ["demo", name, "--no-view"] for name in _DEMOS},
