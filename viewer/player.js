@@ -1702,7 +1702,10 @@ function listen(player) {
     action(happening);
     happening.preventDefault();
   });
-  new ResizeObserver(() => player.resize()).observe(canvas);
+  new ResizeObserver(() => {
+    player.resize();
+    player.draw(); // at once: a canvas of another size is black, and would be shown so for a frame
+  }).observe(canvas);
   listenToPointers(player, canvas, camera);
   listenToTimeline(player, panels);
   panels.plots.querySelector("canvas").addEventListener("pointerdown", (happening) => {

@@ -440,6 +440,22 @@ def test_nothing_is_drawn_while_nothing_changes(page):
     assert page.ask("caromPlayer.framesDrawn") == drawn
 
 
+def test_a_picture_of_another_size_is_never_black(page):
+    """What a canvas held is lost with its size: it is drawn again before the page is painted."""
+    width, colour = page.ask("""new Promise((done) => {
+        const { canvas } = caromPlayer, gl = canvas.getContext("webgl2"), before = canvas.width;
+        new ResizeObserver(() => {
+            if (canvas.width === before) return; // of its beginning
+            const pixel = new Uint8Array(4);
+            gl.readPixels(20, 20, 1, 1, gl.RGBA, gl.UNSIGNED_BYTE, pixel);
+            done([canvas.width / before, Array.from(pixel)]);
+        }).observe(canvas);
+        canvas.style.width = "50%";
+    })""")
+    assert width == pytest.approx(0.5, abs=0.01)
+    assert min(colour) > 50
+
+
 def test_several_runs_lie_over_each_other_and_one_can_be_picked(balls, browser, tmp_path):
     runs = [balls(2), balls(3, end_time=1.0)]
     browser.errors.clear()
