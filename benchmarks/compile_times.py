@@ -29,11 +29,13 @@ _DEMOS = (
 _STARTS = {
     "drop": ["drop", "--no-view"],
     **{name: ["demo", name, "--no-view"] for name in _DEMOS},
+    "boxes in a box": ["page", str(_TABLE.parents[1] / "docs" / "tutorials" / "boxes_in_a_box.md")],
     WARM: ["warm"],
 }
-"""By name, which is that of the demo where it is one."""
+"""By name, which is that of the demo where it is one: words of a command, or the code of a page."""
 _START = """
-import json, sys
+import json, re, sys
+from pathlib import Path
 from carom.command_line import main
 from carom.compile_notice import WATCH, Stage, when_compiling
 from carom.compiled import Kernel, Part, kinds_in_words
@@ -42,7 +44,12 @@ def hear(moment):
     if moment.stage is Stage.LOOKED_FOR and moment.kernel not in asked:
         asked.append(moment.kernel)
 when_compiling(hear)
-assert main(sys.argv[2:]) == 0
+words = sys.argv[2:]
+if words[0] == "page":
+    code = re.findall(r"^```python\\n(.*?)^```$", Path(words[1]).read_text(), re.DOTALL | re.MULTILINE)
+    exec("\\n".join(code), {"__name__": "__main__"})
+else:
+    assert main(words) == 0
 arguments = {}
 for title, module in list(sys.modules.items()):
     for made in list(vars(module).values()) if title.endswith("kernels") else ():
