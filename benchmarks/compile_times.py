@@ -34,7 +34,7 @@ _STARTS = {
 }
 """By name, which is that of the demo where it is one: words of a command, or the code of a page."""
 _START = """
-import json, re, sys
+import json, sys
 from pathlib import Path
 from carom.command_line import main
 from carom.compile_notice import WATCH, Stage, when_compiling
@@ -46,8 +46,10 @@ def hear(moment):
 when_compiling(hear)
 words = sys.argv[2:]
 if words[0] == "page":
-    code = re.findall(r"^```python\\n(.*?)^```$", Path(words[1]).read_text(), re.DOTALL | re.MULTILINE)
-    exec("\\n".join(code), {"__name__": "__main__"})
+    page = Path(words[1])
+    sys.path.insert(0, str(page.parents[1]))
+    from downloads import script
+    exec(script(page.read_text()), {"__name__": "__main__"})
 else:
     assert main(words) == 0
 arguments = {}
@@ -57,9 +59,9 @@ for title, module in list(sys.modules.items()):
         if name in asked and isinstance(made, Part):
             arguments[name] = None
         elif name in asked and isinstance(made, Kernel):
-            words = [kinds_in_words(kinds) for kinds in made.entry.signatures]
-            if len(words) == 1 and words[0] is not None:
-                arguments[name] = words[0]
+            known = [kinds_in_words(kinds) for kinds in made.entry.signatures]
+            if len(known) == 1 and known[0] is not None:
+                arguments[name] = known[0]
 with open(sys.argv[1], "w") as file:
     json.dump({"asked": asked, "compiled": WATCH.compiled, "arguments": arguments}, file)
 """

@@ -60,11 +60,13 @@ class Ahead:
             return
         with self._lock:
             room = processes_allowed() - 1 - len(self._running)
-            left = self._left() if room > 0 else []
-            times = self._watch.times
-            while times and room > 0 and left and sum(map(times.of, left)) > _WORTH:
+            if room < 1:
+                return
+            times, left = self._watch.known_times(), self._left()
+            for _ in range(room):
+                if sum(map(times.of, left)) <= _WORTH:
+                    return
                 self._start()
-                room -= 1
                 left = left[1:]  # about: what this helper begins with
 
     def end(self) -> None:

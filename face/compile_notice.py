@@ -190,7 +190,7 @@ class CompileWatch:
         takes += [
             times.of(one) for one in coming if one != kernel and one not in since and one not in self.ahead
         ]
-        return coming, max(*takes, sum(takes) / len(open_now)) if len(takes) > 1 else takes[0]
+        return coming, max(max(takes), sum(takes) / len(open_now))
 
 
 class _Painter:

@@ -121,9 +121,9 @@ DISTINCT = 1e-7
 largest."""
 
 STRONGE_TAYLOR = 1e-15
-"""Size of the last two Taylor terms of slip, relative to slip, at which a step of the Stronge law ends; where
-errors of slip die out, relative to the smallest possible normal impulse. Larger: impulses lose digits. Smaller:
-more steps for rounding."""
+"""Size of the last two Taylor terms of slip, relative to slip or to what the smallest possible normal impulse of
+friction changes slip by, whichever is more, at which a step of the Stronge law ends. Larger: impulses lose digits.
+Smaller: more steps for rounding."""
 
 STRONGE_TAIL = 1e-15
 """Error of the series of an approach to a stop, relative to the smallest possible normal impulse.
