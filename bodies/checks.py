@@ -56,6 +56,15 @@ def each(field: str, value: Any, count: int, row: tuple[int, ...]) -> np.ndarray
 
 def array(field: str, value: Any, shape: tuple[int | None, ...]) -> np.ndarray:
     """A read-only float64 copy of ``value`` with the given shape (None: any length) and finite entries."""
+    result = numbers(field, value, shape)
+    if not np.isfinite(result).all():
+        raise ValueError(f"{field}: expected finite numbers, got NaN or infinity")
+    result.setflags(write=False)
+    return result
+
+
+def numbers(field: str, value: Any, shape: tuple[int | None, ...]) -> np.ndarray:
+    """A float64 copy of ``value`` with the given shape (None: any length), finite or not."""
     expected = "(" + ", ".join("n" if length is None else str(length) for length in shape) + ")"
     try:
         raw = np.asarray(value)
@@ -69,11 +78,7 @@ def array(field: str, value: Any, shape: tuple[int | None, ...]) -> np.ndarray:
         length is not None and length != got for length, got in zip(shape, raw.shape, strict=True)
     ):
         raise ValueError(f"{field}: expected shape {expected}, got {raw.shape}")
-    result = np.array(raw, dtype=np.float64, order="C")
-    if not np.isfinite(result).all():
-        raise ValueError(f"{field}: expected finite numbers, got NaN or infinity")
-    result.setflags(write=False)
-    return result
+    return np.array(raw, dtype=np.float64, order="C")
 
 
 def direction(field: str, value: Any) -> np.ndarray:

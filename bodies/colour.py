@@ -1,10 +1,10 @@
 """Colours of bodies: names, "#rrggbb", or red, green and blue from 0 to 1."""
 
-import difflib
 import re
 from typing import Any
 
 from . import checks
+from .meant import did_you_mean
 
 NAMES = {
     "red": "#e3544f",
@@ -34,10 +34,9 @@ def checked_colour(value: Any) -> str | None:
             return NAMES[text]
         if _HEXADECIMAL.fullmatch(text):
             return text
-        near = difflib.get_close_matches(text, NAMES, 1)
-        meant = f": did you mean {near[0]!r}?" if near else f"; names are {', '.join(NAMES)}"
+        hint = did_you_mean(text, NAMES, f"; names are {', '.join(NAMES)}")
         raise ValueError(
-            f"color: expected a name, '#rrggbb', or red, green and blue from 0 to 1, got {value[:40]!r}{meant}"
+            f"color: expected a name, '#rrggbb', or red, green and blue from 0 to 1, got {value[:40]!r}{hint}"
         )
     parts = checks.array("color", value, (3,))
     if parts.min() < 0.0 or parts.max() > 1.0:

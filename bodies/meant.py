@@ -3,7 +3,7 @@ names of other programs, or slips; and how to change what is not written into.""
 
 import difflib
 import inspect
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import FrozenInstanceError
 from functools import wraps
 from typing import Any
@@ -80,6 +80,17 @@ def meant(word: str, names: Collection[str]) -> str:
     return f": did you mean {guess}?" if guess else ""
 
 
+def did_you_mean(word: str, names: Iterable[str], otherwise: str = "", share: float = 0.6) -> str:
+    """How a refusal of a word goes on that is none of these names: ``": did you mean 'sphere'?"`` after the nearest
+    one, of whose letters at least this share are the word's, `otherwise` where there is none.
+
+    >>> did_you_mean("sphre", ["box", "sphere"])
+    ": did you mean 'sphere'?"
+    """
+    guess = next(iter(difflib.get_close_matches(word, names, 1, share)), None)
+    return otherwise if guess is None else f": did you mean {guess!r}?"
+
+
 def says_what_was_meant(kind: Any) -> None:
     """Let a class answer arguments that it does not have with the ones that were meant, in one sentence.
 
@@ -109,8 +120,7 @@ def says_which_name(kind: Any, others: dict[str, str]) -> None:
 
     def answer(self: Any, name: str) -> Any:
         names = [known for known in dir(self) if not known.startswith("_")]
-        guess = others.get(name) or next(iter(difflib.get_close_matches(name, names, 1)), "")
-        hint = f": did you mean {guess!r}?" if guess and not name.startswith("_") else ""
+        hint = "" if name.startswith("_") else did_you_mean(others.get(name, name), names)
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{hint}")
 
     kind.__getattr__ = answer

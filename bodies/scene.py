@@ -4,7 +4,6 @@ import copy
 import html
 import os
 from collections.abc import Iterator
-from difflib import get_close_matches
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from .files import file_path, replaced_when_whole
 from .forces import Drag, ForceFunction, function_name
 from .joints import Joint, PlacedJoint, is_as_placed, placed
 from .material import Material, combine, refuse_no_material
+from .meant import did_you_mean
 from .mesh_files import MeshFolder
 from .records import quoted
 from .scene_files import read_scene_file, refused, scene_text
@@ -274,10 +274,9 @@ class Scene:
         """
         if isinstance(body, str):
             if body not in self._index_of_name:
-                known = ", ".join(self._index_of_name) or "none"
-                near = get_close_matches(body, self._index_of_name, 1)
-                meant = f": did you mean {near[0]!r}?" if near else f"; known are: {known}"
-                raise ValueError(f"{field}: no body is named {body!r}{meant}")
+                known = f"; known are: {', '.join(self._index_of_name) or 'none'}"
+                hint = did_you_mean(body, self._index_of_name, known)
+                raise ValueError(f"{field}: no body is named {body!r}{hint}")
             return self._index_of_name[body]
         if isinstance(body, int | np.integer) and not isinstance(body, bool):
             if not 0 <= body < len(self._bodies):

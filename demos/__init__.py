@@ -1,6 +1,5 @@
 """Built-in scenes: one file each, which names its source and checks its own ending."""
 
-from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +55,9 @@ def demo_by_name(name: str) -> Demo | ComputedDemo:
 
 def _entry(name: str) -> Any:
     if name not in DEMOS:
-        near = get_close_matches(name, DEMOS, 1)
-        meant = f": did you mean {near[0]!r}?" if near else ""
-        raise ValueError(f"demo must be one of {', '.join(demo_names())}, got {name!r}{meant}")
+        from ..bodies.meant import did_you_mean
+
+        raise ValueError(
+            f"demo must be one of {', '.join(demo_names())}, got {name!r}{did_you_mean(name, DEMOS)}"
+        )
     return DEMOS[name]

@@ -4,7 +4,6 @@ Every public name is importable from here. Names are loaded on first use, so tha
 costs nothing and pyglet is touched only when a window or a picture is made.
 """
 
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -158,10 +157,9 @@ def __getattr__(name: str) -> Any:
         return value
     if name in _ROOMS:
         return import_module(f".{name}", __name__)
-    meant = _OTHER_NAMES.get(name) or next(iter(get_close_matches(name, [*__all__, *_ROOMS], 1)), None)
-    raise AttributeError(
-        f"carom has no public name {name!r}" + (f": did you mean {meant!r}?" if meant else "")
-    )
+    did_you_mean = import_module(".bodies.meant", __name__).did_you_mean
+    hint = did_you_mean(_OTHER_NAMES.get(name, name), __dir__())
+    raise AttributeError(f"carom has no public name {name!r}{hint}")
 
 
 def __dir__() -> list[str]:

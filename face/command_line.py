@@ -10,7 +10,6 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -91,10 +90,10 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         slip = _COMMAND_SLIP.match(message)
         if slip is not None:
-            near = get_close_matches(slip[1], self.commands, 1, 0.5)
-            known = ", ".join(map(repr, self.commands))
-            meant = f": did you mean {near[0]!r}?" if near else f", expected one of {known}"
-            message = f"no command {slip[1]!r}{meant}"
+            from .bodies.meant import did_you_mean
+
+            expected = f", expected one of {', '.join(map(repr, self.commands))}"
+            message = f"no command {slip[1]!r}{did_you_mean(slip[1], self.commands, expected, 0.5)}"
         complain(f"{message} (see `{self.prog} --help`)", BAD_INPUT)
         raise SystemExit(BAD_INPUT)
 

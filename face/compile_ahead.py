@@ -72,11 +72,8 @@ class Ahead:
     def end(self) -> None:
         """End the helpers; what they have kept stays."""
         self._refused = True
-        with self._lock:
-            running, self._running = self._running, []
-        for process in running:
-            process.kill()
-            process.wait()
+        for process in list(self._running):
+            self._take_down(process)
 
     def _left(self) -> list[str]:
         """Kernels that are still to come and can be compiled ahead, the largest first. The very next is not among
@@ -114,6 +111,9 @@ class Ahead:
                 self._watch.ahead.add(kernel)
         except (OSError, ValueError):  # it has ended, or this process ends
             pass
+        self._take_down(process)
+
+    def _take_down(self, process: "subprocess.Popen[str]") -> None:
         with self._lock:
             if process in self._running:
                 self._running.remove(process)

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ..bodies.checks import shown
+from ..bodies import checks
 from .state import Array, Model, State, rotation_matrices
 
 _UNIT = 1e-6  # deviation from unit length that a quaternion may have before it is normalised
@@ -35,17 +35,7 @@ def packed_state(model: Model, state: Any, now: Array) -> Array:
 
 
 def _checked(model: Model, field: str, value: Any, width: int) -> Array:
-    try:
-        raw = np.asarray(value)
-    except ValueError:
-        raise ValueError(
-            f"{field}: expected shape ({model.count}, {width}), got rows of unequal length"
-        ) from None
-    if raw.dtype.kind not in "fiu":
-        raise TypeError(f"{field}: expected an array of numbers, got {shown(value)}")
-    array = raw.astype(float)
-    if array.shape != (model.count, width):
-        raise ValueError(f"{field}: expected shape ({model.count}, {width}), got {array.shape}")
+    array = checks.numbers(field, value, (model.count, width))
     for body in np.flatnonzero(model.movable & ~np.isfinite(array).all(axis=1)):
         raise ValueError(f"{field}: expected finite numbers, got {array[body]} for body {_name(model, body)}")
     return array

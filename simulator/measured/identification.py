@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -117,7 +118,7 @@ class Identification:
             m.of_body(self.parameters.center_of_mass, self.parameters.gyration, self.gravity)
             for m in measured
         ]
-        impacts = _impacts(_split(motions, executor), body, normal, lever, self.parameters)
+        impacts = _impacts(split(motions, "impacts", executor), body, normal, lever, self.parameters)
         return replace(self, impacts=impacts, states=impacts.states(self.parameters))
 
     def summary(self) -> str:
@@ -194,7 +195,7 @@ def identify(
         wanted = [name for name in BODY if name in free]
         for _ in range(2 if wanted else 1):  # the fits of flights use what the body stage finds
             motions = [m.of_body(parameters.center_of_mass, parameters.gyration, gravity) for m in motions]
-            motions = _split(motions, executor)
+            motions = split(motions, "impacts", executor)
             impacts = _impacts(motions, body, normal, lever, parameters)
             if wanted:
                 stage, fit, parameters_of = _body_stage(impacts, parameters, wanted, body, seed)
@@ -221,13 +222,13 @@ def identify(
     return Identification(stages, parameters, model, impacts, states, gravity, sliding, free)
 
 
-def _split(motions: Sequence[Measured], executor: Executor | None) -> list[Measured]:
-    """The motions, split into flights and impacts."""
-    return list((executor.map if executor else map)(_with_impacts, motions))
+def split(motions: Sequence[Measured], parts: str, executor: Executor | None) -> list[Measured]:
+    """The motions, which now know their "flights" or their "impacts"."""
+    return list((executor.map if executor else map)(partial(_knows, parts), motions))
 
 
-def _with_impacts(motion: Measured) -> Measured:
-    _ = motion.impacts
+def _knows(parts: str, motion: Measured) -> Measured:
+    getattr(motion, parts)  # found once, and kept
     return motion
 
 

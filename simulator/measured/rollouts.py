@@ -21,7 +21,7 @@ from ...bodies import Body
 from ...progress import ProgressBar
 from ..ensembles.statistics import Estimate
 from .contact_model import RANGES
-from .identification import FEWEST, SLIDING, Identification, Stage, UndeterminedError
+from .identification import FEWEST, SLIDING, Identification, Stage, UndeterminedError, split
 from .measured import Measured
 from .robust_fit import CONFIDENCE, median_estimate
 from .whole_tosses import of_identified, toss_errors
@@ -89,7 +89,7 @@ def identify_on_rollouts(
     if not 0.0 < span < 1.0:
         raise ValueError(f"span: expected a share between 0 and 1, got {span}")
     seen = [of_identified(found, motion) for motion in measured]
-    motions = list((executor.map if executor else map)(_with_flights, seen))
+    motions = split(seen, "flights", executor)
     count = 1 + len(names) + len(names) * (len(names) + 1) // 2
     sobol = qmc.Sobol(len(names), seed=seed)
     places = 2.0 * sobol.random_base2(int(np.ceil(np.log2(POINTS_EACH * count)))) - 1.0
@@ -201,12 +201,6 @@ def _value(found: Identification, name: str) -> float:
     if name == SLIDING:
         return model.friction if found.sliding is None else found.sliding.value
     return float(getattr(model, name))
-
-
-def _with_flights(motion: Measured) -> Measured:
-    """The motion, which now knows its flights."""
-    _ = motion.flights
-    return motion
 
 
 def _with(found: Identification, names: Sequence[str], values: Array) -> Identification:

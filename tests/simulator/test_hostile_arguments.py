@@ -129,11 +129,11 @@ def test_the_energy_of_a_spring_beyond_the_range_of_numbers_is_infinite():
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        ("fast", r"velocity: expected an array of numbers, got 'fast' \(str\)"),
-        ([["1", "2", "3"]] * 2, "velocity: expected an array of numbers, got "),
-        (np.zeros((2, 3), dtype=complex), "velocity: expected an array of numbers, got "),
-        ([[10**400, 0, 0]] * 2, "velocity: expected an array of numbers, got "),
-        ([[1.0, 2.0], [3.0]], r"velocity: expected shape \(2, 3\), got rows of unequal length"),
+        ("fast", r"velocity: expected numbers of shape \(2, 3\), got 'fast' \(str\)"),
+        ([["1", "2", "3"]] * 2, r"velocity: expected numbers of shape \(2, 3\), got "),
+        (np.zeros((2, 3), dtype=complex), r"velocity: expected numbers of shape \(2, 3\), got "),
+        ([[10**400, 0, 0]] * 2, r"velocity: expected numbers of shape \(2, 3\), got "),
+        ([[1.0, 2.0], [3.0]], r"velocity: expected numbers of shape \(2, 3\), got rows of unequal length"),
         ([1.0, 2.0, 3.0], r"velocity: expected shape \(2, 3\), got \(3,\)"),
     ],
 )
