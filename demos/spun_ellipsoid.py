@@ -6,6 +6,7 @@ force at the lowest point lets it rest, or is normal with friction against its s
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,6 +20,8 @@ from .measured import even_times, impact_times, ledger_check
 
 GRAVITY = 9.81  # m/s²
 UP = np.array([0.0, 0.0, 1.0])
+_GRAVITY_VECTOR = GRAVITY * UP
+_IDENTITY = np.eye(3)
 _ACCURACY = 1e-13
 _STANDS = math.radians(15.0)
 
@@ -33,6 +36,19 @@ class TouchingEllipsoid:
     body: Body
     friction: float | None
 
+    @cached_property
+    def _shape(self) -> Ellipsoid:
+        assert isinstance(self.body.shape, Ellipsoid)
+        return self.body.shape
+
+    @cached_property
+    def _inverse_inertia(self) -> np.ndarray:
+        return np.linalg.inv(self.body.inertia)
+
+    @cached_property
+    def _lightness(self) -> float:
+        return 1.0 / self.body.mass
+
     def start(self) -> np.ndarray:
         """State of the body as it is."""
         rotation = rotation_matrices(self.body.orientation)
@@ -41,40 +57,40 @@ class TouchingEllipsoid:
 
     def derivative(self, _: float, state: np.ndarray) -> np.ndarray:
         """Of a state, by time."""
-        rotation, spin = state[:9].reshape(3, 3), state[15:]
-        force = self.force(0.0, state)
-        torque = _crossed(_arm(self.body, rotation)[0]) @ (rotation.T @ force)
-        inertia = self.body.inertia
-        turning = np.linalg.solve(inertia, torque - _crossed(spin) @ (inertia @ spin))
+        force, turning = self.pushed(state)
         return np.concatenate(
             [
-                (rotation @ _crossed(spin)).ravel(),
+                (state[:9].reshape(3, 3) @ _crossed(state[15:])).ravel(),
                 state[12:15],
-                force / self.body.mass - GRAVITY * UP,
+                force * self._lightness - _GRAVITY_VECTOR,
                 turning,
             ]
         )
 
-    def force(self, _: float, state: np.ndarray) -> np.ndarray:
-        """Contact force (3,) [N], world axes, that gives the lowest point its acceleration, or its height."""
+    def pushed(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Contact force (3,) [N], world axes, that gives the lowest point its acceleration, or its height, and the
+        angular acceleration (3,) with it, body axes."""
         rotation, spin = state[:9].reshape(3, 3), state[15:]
-        inertia = self.body.inertia
-        arm, wandering = _arm(self.body, rotation, spin)
-        turning = -np.linalg.solve(inertia, _crossed(spin) @ (inertia @ spin))
-        free = _crossed(turning) @ arm + _crossed(spin) @ (_crossed(spin) @ arm + wandering)
-        free = rotation @ free - GRAVITY * UP
-        turned = _crossed(arm) @ rotation.T
-        response = np.eye(3) / self.body.mass + turned.T @ np.linalg.solve(inertia, turned)
+        inverse, turns = self._inverse_inertia, _crossed(spin)
+        arm, wandering = _arm(self._shape, rotation, spin)
+        lever = _crossed(arm)
+        swept = turns @ arm
+        alone = -inverse @ (turns @ (self.body.inertia @ spin))
+        free = rotation @ (turns @ (swept + wandering) - lever @ alone) - _GRAVITY_VECTOR
+        turned = lever @ rotation.T
+        response = self._lightness * _IDENTITY + turned.T @ inverse @ turned
         if self.friction is None:
-            return np.linalg.solve(response, -free)
-        slip = state[12:15] + rotation @ (_crossed(spin) @ arm)
-        slip[2] = 0.0
-        direction = UP - self.friction * slip / np.linalg.norm(slip)
-        return -free[2] / (response[2] @ direction) * direction
+            force = np.linalg.solve(response, -free)
+        else:
+            slip = state[12:15] + rotation @ swept
+            slip[2] = 0.0
+            direction = UP - self.friction * slip / math.sqrt(slip @ slip)
+            force = -free[2] / (response[2] @ direction) * direction
+        return force, alone + inverse @ (turned @ force)
 
     def lifts_off(self, _: float, state: np.ndarray) -> float:
         """Normal force [N], where integration ends once it falls to zero."""
-        return float(self.force(0.0, state)[2])
+        return float(self.pushed(state)[0][2])
 
     lifts_off.terminal = True  # type: ignore[attr-defined]
 
@@ -88,17 +104,15 @@ class TouchingEllipsoid:
 
 def _crossed(vector: np.ndarray) -> np.ndarray:
     """Matrix (3, 3) that takes u to vector x u, for one u sooner than `numpy.cross`."""
-    x, y, z = vector
+    x, y, z = vector.tolist()
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
-def _arm(body: Body, rotation: np.ndarray, spin: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+def _arm(shape: Ellipsoid, rotation: np.ndarray, spin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """From the center of mass to the lowest point, c - A² n / |A n|, and its rate over the body; body axes."""
-    shape = body.shape
-    assert isinstance(shape, Ellipsoid)
     squares, normal = np.square(shape.semi_axes), rotation[2]
     height = math.sqrt(squares @ normal**2)
-    turning = np.zeros(3) if spin is None else _crossed(normal) @ spin
+    turning = _crossed(normal) @ spin
     rising = squares @ (normal * turning) / height
     return shape.center - squares * normal / height, -squares * (turning - normal * rising / height) / height
 
@@ -140,8 +154,7 @@ class Rattleback:
         inertia = np.array([[2e-4, -2e-5, 0.0], [-2e-5, 1.6e-3, 0.0], [0.0, 0.0, 1.7e-3]])
         orientation = np.array([math.cos(0.5 * self.tilt), math.sin(0.5 * self.tilt), 0.0, 0.0])
         rotation, spin = rotation_matrices(orientation), np.array([0.0, 0.0, self.spin])
-        unplaced = Body(shape, mass=1.0, inertia=inertia)
-        arm = rotation @ _arm(unplaced, rotation)[0]
+        arm = rotation @ _arm(shape, rotation, np.zeros(3))[0]
         return _on_floor(
             Body(
                 shape,
@@ -189,9 +202,8 @@ class SpinningEgg:
         """The egg on a floor, spinning."""
         shape = Ellipsoid(self.semi_axes)
         orientation = np.array([math.cos(0.5 * self.tilt), math.sin(0.5 * self.tilt), 0.0, 0.0])
-        arm = (
-            rotation_matrices(orientation)[2] @ _arm(Body(shape, mass=1.0), rotation_matrices(orientation))[0]
-        )
+        rotation = rotation_matrices(orientation)
+        arm = rotation[2] @ _arm(shape, rotation, np.zeros(3))[0]
         return _on_floor(
             Body(
                 shape,

@@ -43,9 +43,17 @@ class PartInFile:
     def __len__(self) -> int:
         return self._count
 
-    def __getitem__(self, which: Any) -> Rows:
-        """Some of its rows, or a column, as an array."""
-        return self._read(self._first, self._first + self._count)[which]
+    def __getitem__(self, which: slice | NDArray[np.int64]) -> Rows:
+        """Some of its rows; what is read reaches from the first to the last of them."""
+        if isinstance(which, slice):
+            begin, end, step = which.indices(self._count)
+            if step == 1:
+                return self._read(self._first + begin, self._first + max(begin, end))
+            which = np.arange(begin, end, step)
+        if not len(which):
+            return self._read(self._first, self._first)
+        begin = int(which.min())
+        return self._read(self._first + begin, self._first + int(which.max()) + 1)[which - begin]
 
     def __reduce__(self) -> Any:
         """Where it is sent, its rows are in memory."""
