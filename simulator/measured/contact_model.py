@@ -169,9 +169,7 @@ class ModelledLaw:
         slip = np.linalg.norm(velocity[:, 1:], axis=1)
         mobility = self.mass * problem.W.diagonal()[:: problem.dim]
         friction, e = self.model.coefficients_at(-velocity[:, 0], slip, mobility)
-        return ImpactProblem(
-            problem.W, problem.u, friction, e, problem.dim, contact_names=problem.contact_names
-        )
+        return problem.with_coefficients(friction, e)
 
     def resolve(self, problem: ImpactProblem, rng: np.random.Generator | None = None) -> ImpactOutcome:
         """What the law answers to the problem with the model's constants."""

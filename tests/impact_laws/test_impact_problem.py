@@ -186,3 +186,34 @@ def test_motion_beyond_the_range_of_numbers_is_refused_without_a_warning():
                 dim=2,
                 inverse_mass=inverse * np.eye(2),
             )
+
+
+def test_other_coefficients_change_nothing_else():
+    M, J = np.diag([2.0, 3.0, 0.5, 0.7]), np.random.default_rng(3).normal(size=(4, 4))
+    names = (("floor", "block"), ("block", "lid"))
+    problem = ImpactProblem.from_generalized(
+        M, J, [1.0, -2.0, 0.5, 0.3], friction=0.3, restitution=0.9, dim=2, contact_names=names
+    )
+    other = problem.with_coefficients([0.1, 0.2], [[0.0, 0.5]])
+    assert other.friction.tolist() == [0.1, 0.2]
+    assert other.restitution.tolist() == [[0.0, 0.5], [0.0, 0.5]]
+    assert other.coefficient_intervals()[0].tolist() == [[0.1, 0.1], [0.2, 0.2]]
+    assert problem.friction.tolist() == [0.3, 0.3]
+    assert problem.restitution.tolist() == [0.9, 0.9]
+    assert (other.contact_names, other.dim, other.kinetic_energy) == (names, 2, problem.kinetic_energy)
+    assert other.approach_threshold == problem.approach_threshold
+    assert not other.friction.flags.writeable
+    plain = problem.with_coefficients(0.7, 0.2)
+    alike = ImpactProblem(problem.W, problem.u, 0.7, 0.2, dim=2)
+    for name in ("anitescu-potra", "stronge-coulomb", "maximum-dissipation"):
+        law = law_by_name(name)
+        impulse = law.resolve(plain).impulse
+        assert np.array_equal(impulse, law.resolve(alike).impulse)
+        assert problem.generalized_velocity(impulse) == pytest.approx(plain.generalized_velocity(impulse))
+    for values, words in (
+        ((-0.1, 0.0), "friction must be at least 0"),
+        ((0.1, 1.5), "restitution must lie within"),
+        (([0.1, 0.2, 0.3], 0.0), "friction must be a number or have shape"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            problem.with_coefficients(*values)
