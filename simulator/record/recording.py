@@ -10,6 +10,7 @@ which crashes there. So the beginning of a file is made in memory, and the room 
 before HDF5 writes any of it. A flush that finds no room changes nothing, and can be tried again.
 """
 
+import contextlib
 import errno
 import json
 import os
@@ -487,6 +488,22 @@ def kind_of(path: Path) -> str:
         return text_of(file, "format")
 
 
+def _opened_somehow(path: Path) -> h5py.File:
+    """An HDF5 file, open for reading in one of the ways that there are; what HDF5 raises where none is left, and
+    FileFormatError where this process has it open in another way."""
+    try:
+        return h5py.File(path, "r", locking=False)
+    except OSError:  # a writer was killed or is still at work
+        with contextlib.suppress(OSError):
+            return h5py.File(path, "r", libver="latest", swmr=True, locking=False)
+    try:
+        return h5py.File(path, "r")  # as others in this process may have it open
+    except OSError as error:
+        if "already open" in str(error) or "don't match" in str(error):
+            raise FileFormatError(path, f"this process has it open in another way: {error}") from None
+        raise
+
+
 def opened(path: Path, *kinds: str, expected: tuple[int, ...] = _READABLE) -> h5py.File:
     """A file of carom of one of these kinds and format versions, open for reading; else FileFormatError."""
     kind = kinds[0]
@@ -496,10 +513,7 @@ def opened(path: Path, *kinds: str, expected: tuple[int, ...] = _READABLE) -> h5
             raise FileFormatError(path, "no such file" if not path.exists() else "it is not a file")
         if reason := fault(path):
             raise FileFormatError(path, reason)
-        try:
-            file = h5py.File(path, "r", locking=False)
-        except OSError:  # a writer was killed or is still at work
-            file = h5py.File(path, "r", libver="latest", swmr=True, locking=False)
+        file = _opened_somehow(path)
     except FileFormatError:
         raise
     except DAMAGE:

@@ -222,6 +222,15 @@ def test_recordings_of_fifty_killed_runs_load(tmp_path):
     assert max(counts) > 0
 
 
+@pytest.mark.parametrize("how", [{}, {"locking": False}, {"libver": "latest", "swmr": True}, {"mode": "r+"}])
+def test_a_recording_loads_while_it_is_looked_at_with_h5py(tmp_path, how):
+    """Saved: it was "not a carom recording (no HDF5 file)", since HDF5 opens a file in one way only."""
+    path = tumbling().run(0.3).save(tmp_path / "run.h5")
+    expected = Trajectory.load(path).sample(0.2)
+    with h5py.File(path, **{"mode": "r"} | how):
+        assert np.array_equal(Trajectory.load(path).sample(0.2).position, expected.position)
+
+
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.3, 0.7, 0.95, 0.999])
 def test_truncated_recording_is_refused_at_once(tmp_path, share):
     whole = tumbling().run(0.3).save(tmp_path / "whole.h5").read_bytes()
