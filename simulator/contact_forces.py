@@ -19,10 +19,12 @@ from scipy.sparse.csgraph import connected_components
 
 from ..bodies import checks
 from ..bodies.joints import PlacedJoint
+from .articulation import Articulation
 from .collision.pairs import contact_patch, contact_rows, pair_size, reach_of_pairs
 from .engine.tables_kernels import IMPLICIT, STILL
-from .event import ContactPatch
+from .event import ContactPatch, EventKind
 from .movers.joint_kernels import joint_rows
+from .notes import noted_drive
 from .python_parts import given_forces
 from .state import Array, Model, State, rotation_matrices
 from .tolerances import CONTACT_GAP, FORCE_RANK, ON_LINE, SAME_PLANE, SLIDES
@@ -35,6 +37,7 @@ _Cone = tuple[str, int, list[tuple[int, float]]]
 _ROUNDS = 5000
 _EXACT = 1e-12  # of the largest force: how far forces are from the cones
 _INSIDE = 1e-9  # of a force: nearer to the edge of its cone it is on it
+_AS_KNOWN = 1e-7  # of the forces there are: what those of springs and drives may leave unexplained
 _JOINTS_HELD = 1e-9  # m or rad: limits of joints this near are reached
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
@@ -203,6 +206,7 @@ class _Balance:
         self.slips = self._slips(own, pace)
         resists = [(surface.rolling_friction, surface.spinning_friction) for surface in surfaces]
         self.turns = self._turns(np.array(resists).reshape(-1, 2), pace)
+        self.articulation = _articulation_at(run, self.time, side)
         self.owner, self.columns = self._columns(jacobian)
         self.A = np.einsum("kij,kic->kjc", self.root, self.columns)
         b = np.einsum("kij,ki->kj", self.root, wrench[self.moving])
@@ -276,18 +280,18 @@ class _Balance:
                     pressed = pressed - turn.share * np.tensordot(turn.direction, torques, 1)
             owner.append(("cone", c, 1 + len(directions)))
             rows += [pressed, *directions]
-        articulation = self.model.articulation
+        articulation = self.articulation
         for table, joints, kind in (
-            (articulation.held, articulation.joint_of_row, "held"),
-            (articulation.forces, articulation.force_joint, "held"),
-            (articulation.limits, articulation.limit_joint, "limit"),
+            (articulation.held, articulation.joint_of_row, "free"),
+            (articulation.forces, articulation.force_joint, "driven"),
+            (articulation.limits, articulation.limit_joint, "cone"),
         ):
             ends = table.numbered(self.column)
             J, _, _, value = joint_rows(self.packed[self.moving], ends, table.geometry)
             for k, joint in enumerate(joints.tolist()):
-                if kind == "limit" and value[k] > _JOINTS_HELD:
+                if kind == "cone" and value[k] > _JOINTS_HELD:
                     continue
-                owner.append(("cone" if kind == "limit" else "free", -1 - joint, 1))
+                owner.append((kind, -1 - joint, 1))
                 rows.append(J[k].reshape(-1, 6))
         return owner, np.array(rows).reshape(-1, len(self.moving), 6).transpose(1, 2, 0)
 
@@ -304,6 +308,8 @@ class _Balance:
             (np.ones(len(body)), (body, len(self.moving) + unknown)), shape=2 * (len(self.moving) + count,)
         )
         _, island = connected_components(graph, directed=False)
+        driven = np.repeat([kind == "driven" for kind, _, _ in self.owner], np.diff(first))
+        x[driven] = self.articulation.driving_forces(self.packed)[0]
         for n, (_, _, width) in enumerate(self.owner):  # the three of a cone are one
             island[len(self.moving) + first[n] : len(self.moving) + first[n] + width] = island[
                 len(self.moving) + first[n]
@@ -312,6 +318,7 @@ class _Balance:
             own = np.flatnonzero(island[len(self.moving) :] == label)
             bodies = np.flatnonzero(touched[:, own].any(axis=1))
             if not len(bodies):  # it only acts out of the plane of a planar scene
+                x[own] = 0.0
                 continue
             A = self.A[bodies][:, :, own].reshape(6 * len(bodies), -1)
             cones = [
@@ -319,7 +326,8 @@ class _Balance:
                 for n, (kind, who, width) in enumerate(self.owner)
                 if first[n] in own
             ]
-            x[own], fixed[own] = _least(A, b[bodies].ravel(), cones)
+            found, fixed[own] = _beside_known(A, b[bodies].ravel(), cones, x[own])
+            x[own] += found
         return x, fixed
 
     def _blocks(self, c: int) -> list[tuple[int, float]]:
@@ -462,11 +470,46 @@ def _touching(run: "Trajectory", packed: Array, implicit: NDArray[np.bool_]) -> 
     )
 
 
+def _articulation_at(run: "Trajectory", time: float, side: str) -> Articulation:
+    """The joints, with the drives that they had at a time."""
+    articulation = run.model.articulation
+    if not articulation.law[:, 6].any():
+        return articulation
+    for number in np.flatnonzero(run.event_kinds == EventKind.USER).tolist():
+        event = run.events[number]
+        if event.time > time or (side == "left" and event.time == time):
+            break
+        if change := noted_drive(event.note):
+            articulation = articulation.with_drive(run.scene.joint_index(change[0]), change[1])
+    return articulation
+
+
+def _beside_known(A: Array, b: Array, cones: list[_Cone], known: Array) -> tuple[Array, NDArray[np.bool_]]:
+    """What is to be added to the `known` forces (n,) of springs and drives, zero for the others, and which parts
+    have no other value.
+
+    These are what the state says, where that explains the motion: so a motor that stalls, or a spring that presses
+    something against a wall, has its own force, which motion alone does not tell. Over implicit steps they are
+    means, which differ from that: then they are found as the others are.
+    """
+    driven = np.array([kind == "driven" for kind, width, _ in cones for _ in range(width)])
+    left = b - A @ known
+    if driven.any():
+        rest = [cone for cone in cones if cone[0] != "driven"]
+        added, fixed = np.zeros(len(known)), np.ones(len(known), dtype=bool)
+        if rest:
+            added[~driven], fixed[~driven] = _least(A[:, ~driven], left, rest)
+        scale = np.linalg.norm(b) + np.linalg.norm(A[:, driven] * known[driven], axis=0).sum()
+        if np.linalg.norm(left - A @ added) <= _AS_KNOWN * scale:
+            return added, fixed
+    return _least(A, left, cones)
+
+
 def _least(A: Array, b: Array, cones: list[_Cone]) -> tuple[Array, NDArray[np.bool_]]:
     """The least x (n,) in its cones (kind, width, blocks) with A x nearest to b, and which parts have no other
     value."""
     lower = np.concatenate(
-        [[-np.inf] if kind == "free" else [0.0] + [-np.inf] * (width - 1) for kind, width, _ in cones]
+        [[0.0] + [-np.inf] * (width - 1) if kind == "cone" else [-np.inf] for kind, width, _ in cones]
     )
     x = lsq_linear(A, b, bounds=(lower, np.inf), method="bvls", tol=1e-15, max_iter=50 * len(lower)).x
     left, sizes, right = np.linalg.svd(A, full_matrices=True)
@@ -529,7 +572,7 @@ def _polished(A: Array, target: Array, z: Array, cones: list[_Cone]) -> Array:
     free, at = np.zeros(len(z), dtype=bool), 0
     small = _INSIDE * np.abs(z).max(initial=0.0)
     for kind, width, blocks in cones:
-        inside, begin = kind == "free" or z[at] > small, at + 1
+        inside, begin = kind != "cone" or z[at] > small, at + 1
         for wide, share in blocks:
             inside &= float(np.linalg.norm(z[begin : begin + wide])) < (1.0 - _INSIDE) * share * z[at]
             begin += wide

@@ -307,3 +307,52 @@ def test_states_that_are_no_numbers_have_no_forces():
         with pytest.raises(ValueError, match=r"t: expected a time at which states are numbers, got 0\.02 s"):
             forces(0.02)
         run.end_time = before
+
+
+@pytest.mark.parametrize("law", [carom.MaximumDissipation(), carom.StrongeCoulomb()])
+def test_a_motor_that_stalls_has_the_torque_of_its_limit(law, tmp_path):
+    """Saved: it had the least with which everything stands still, 0.3 N m for every limit."""
+    wood = carom.Material(friction=0.4, restitution=0.1)
+    scene = carom.Scene()
+    scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True, material=wood))
+    scene.add(
+        carom.Body(carom.Box((0.1, 0.08, 0.06)), fixed=True, position=(0.13, 0.26, 0.05), material=wood)
+    )
+    paddle = scene.add(
+        carom.Body(carom.Box((0.5, 0.03, 0.08)), density=1000.0, position=(0, 0, 0.05), material=wood)
+    )
+    stir = carom.Drive(rate=3.0, damping=50.0, limit=40.0)
+    shaft = scene.add_joint(
+        carom.RevoluteJoint(paddle, anchor=(0, 0, 0.05), axis=(0, 0, 1), drive=stir, name="shaft")
+    )
+    simulator = carom.Simulator(scene, law)
+    stalled = simulator.run(2.0).end_time
+    simulator.run(stalled + 0.25, stop_at_rest=False)
+    simulator.set_drive(shaft, carom.Drive(rate=3.0, damping=50.0, limit=10.0))
+    run = simulator.run(stalled + 0.5, stop_at_rest=False)
+    assert simulator.joint_state(shaft)[1] == 0.0
+    for trajectory in (run, carom.Trajectory.load(run.save(tmp_path / "run.h5"))):
+        for time, torque in ((stalled + 0.1, 40.0), (stalled + 0.4, 10.0)):
+            held = trajectory.joint_forces(time)
+            assert held.torque[0, 2] == pytest.approx(torque, rel=1e-9)
+            assert held.unexplained < 1e-6
+            touching = trajectory.contact_forces(time)
+            on_paddle = np.where(touching.bodies[:, :1] == 2, 1.0, -1.0) * touching.force
+            about = np.cross(touching.point - np.array([0, 0, 0.05]), on_paddle).sum(axis=0)
+            assert about[2] == pytest.approx(-torque, rel=1e-6)
+
+
+def test_a_spring_presses_balls_against_a_wall():
+    """Saved: motion alone does not tell the force of the spring, which was nothing, as was that of the wall."""
+    scene = carom.Scene(gravity=(0, 0, 0))
+    scene.add(carom.Body(carom.HalfSpace((-1, 0, 0)), position=(0.5, 0, 0), fixed=True))
+    scene.add(carom.Body(carom.Sphere(0.1), mass=2.0, position=(0.4, 0, 0)))
+    other = scene.add(carom.Body(carom.Sphere(0.1), mass=1.0, position=(0.2, 0, 0)))
+    spring = carom.Spring(stiffness=300.0, rest=0.25)
+    scene.add_joint(carom.PrismaticJoint(other, axis=(1, 0, 0), spring=spring, name="slide"))
+    run = carom.Simulator(scene, carom.MaximumDissipation()).run(0.1, stop_at_rest=False)
+    forces = run.contact_forces(0.05)
+    assert len(forces) == 2
+    assert forces.normal_force == pytest.approx([75.0, 75.0], rel=1e-9)
+    assert forces.on(0)[0] == pytest.approx(75.0, rel=1e-9)
+    assert run.joint_forces(0.05).force[0] == pytest.approx([75.0, 0.0, 0.0], rel=1e-9, abs=1e-9)
