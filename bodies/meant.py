@@ -76,7 +76,7 @@ def meant(word: str, names: Collection[str]) -> str:
     if guess.startswith(_NONE):
         return f": {guess.removeprefix(_NONE)}"
     if guess.split(",")[0] not in names:
-        guess = next(iter(difflib.get_close_matches(word.lower(), names, 1)), "")
+        guess = nearest(word.lower(), names)
     return f": did you mean {guess}?" if guess else ""
 
 
@@ -87,8 +87,13 @@ def did_you_mean(word: str, names: Iterable[str], otherwise: str = "", share: fl
     >>> did_you_mean("sphre", ["box", "sphere"])
     ": did you mean 'sphere'?"
     """
-    guess = next(iter(difflib.get_close_matches(word, names, 1, share)), None)
-    return otherwise if guess is None else f": did you mean {guess!r}?"
+    guess = nearest(word, names, share)
+    return f": did you mean {guess!r}?" if guess else otherwise
+
+
+def nearest(word: str, names: Iterable[str], share: float = 0.6) -> str:
+    """The name most like a word, of whose letters at least this share are the word's; "" where there is none."""
+    return next(iter(difflib.get_close_matches(word, names, 1, share)), "")
 
 
 def says_what_was_meant(kind: Any) -> None:

@@ -19,7 +19,7 @@ def rotation_matrices(orientation: Array) -> Array:
     """Rotation matrices (..., 3, 3) body to world of unit quaternions (..., 4)."""
     quaternion = np.asarray(orientation, dtype=float)
     w, x, y, z = (quaternion[..., k] for k in range(4))
-    matrix = np.empty((*quaternion.shape[:-1], 3, 3))  # filled in place: stacking takes three times as long
+    matrix = np.empty((*quaternion.shape[:-1], 3, 3))  # filled in place: stacking takes twice as long
     xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
     wx, wy, wz = w * x, w * y, w * z
     matrix[..., 0, 0], matrix[..., 1, 1], matrix[..., 2, 2] = (

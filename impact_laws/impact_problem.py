@@ -1,7 +1,7 @@
 """The small algebraic problem that an impact law answers: W, u, friction and restitution in contact space."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
@@ -107,7 +107,7 @@ class ImpactProblem:
             raise ValueError(f"W must have shape {(size, size)} to match u, got shape {inertia.shape}")
         inertia, asymmetry = _symmetric(inertia, accepted)
         _refuse_indefinite("W", inertia)
-        mu, e = _both_coefficients(friction, restitution, size // dim)
+        mu, e = _both_coefficients(friction, restitution, size // dim, _coefficients)
         with np.errstate(over="ignore"):
             self._put(inertia, velocity, mu, e, int(dim), asymmetry, jacobian, velocity_before, response)
         if not math.isfinite(self.approach_threshold):
@@ -327,7 +327,7 @@ class ImpactProblem:
         >>> plastic.friction.tolist(), plastic.restitution.tolist(), problem.restitution.tolist()
         ([0.3], [0.0], [0.9])
         """
-        mu, e = _both_coefficients(friction, restitution, self.contact_count)
+        mu, e = _both_coefficients(friction, restitution, self.contact_count, _coefficients)
         problem = copy(self)
         put = object.__setattr__
         put(problem, "_arrays", (*self.motion_arrays(), mu, e))
@@ -482,23 +482,22 @@ def _single_contacts(
     count = len(velocity)
     if inertia.shape != (count, 3, 3):
         raise ValueError(f"W must have shape {(count, 3, 3)} to match u, got shape {inertia.shape}")
-    mu = _per_contact("friction", friction, count)
+    return inertia, velocity, *_both_coefficients(friction, restitution, count, _per_contact)
+
+
+def _both_coefficients(
+    friction: ArrayLike,
+    restitution: ArrayLike,
+    count: int,
+    read: Callable[[str, ArrayLike, int], Array],
+) -> tuple[Array, Array]:
+    """Friction and restitution of contacts as `_coefficients` or `_per_contact` reads them; TypeError or
+    ValueError."""
+    mu = read("friction", friction, count)
     if mu.min(initial=0.0) < 0.0:
         raise ValueError(f"friction must be at least 0 at every contact, got {mu.min():g}")
-    e = _per_contact("restitution", restitution, count)
+    e = read("restitution", restitution, count)
     if e.min(initial=0.0) < 0.0 or e.max(initial=0.0) > 1.0:
-        worst = e.min() if e.min() < 0.0 else e.max()
-        raise ValueError(f"restitution must lie within [0, 1] at every contact, got {worst:g}")
-    return inertia, velocity, mu, e
-
-
-def _both_coefficients(friction: ArrayLike, restitution: ArrayLike, count: int) -> tuple[Array, Array]:
-    """Friction and restitution of contacts, each (nc,) or intervals (nc, 2); TypeError or ValueError."""
-    mu = _coefficients("friction", friction, count)
-    if mu.min() < 0.0:
-        raise ValueError(f"friction must be at least 0 at every contact, got {mu.min():g}")
-    e = _coefficients("restitution", restitution, count)
-    if e.min() < 0.0 or e.max() > 1.0:
         worst = e.min() if e.min() < 0.0 else e.max()
         raise ValueError(f"restitution must lie within [0, 1] at every contact, got {worst:g}")
     return mu, e

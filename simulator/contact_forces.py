@@ -8,7 +8,9 @@ which is a check of the motion that does not depend on how it was made. (Rows of
 would make recordings a third larger, and know forces at ends of steps only.)
 """
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,9 +24,8 @@ from ..bodies.joints import PlacedJoint
 from .articulation import Articulation
 from .collision.pairs import contact_patch, contact_rows, pair_size, reach_of_pairs
 from .engine.tables_kernels import IMPLICIT, STILL
-from .event import ContactPatch, EventKind
+from .event import ContactPatch
 from .movers.joint_kernels import joint_rows
-from .notes import noted_drive
 from .python_parts import given_forces
 from .state import Array, Model, State, rotation_matrices
 from .tolerances import CONTACT_GAP, FORCE_RANK, ON_LINE, SAME_PLANE, SLIDES
@@ -326,8 +327,7 @@ class _Balance:
                 for n, (kind, who, width) in enumerate(self.owner)
                 if first[n] in own
             ]
-            found, fixed[own] = _beside_known(A, b[bodies].ravel(), cones, x[own])
-            x[own] += found
+            x[own], fixed[own] = _beside_known(A, b[bodies].ravel(), cones, x[own])
         return x, fixed
 
     def _blocks(self, c: int) -> list[tuple[int, float]]:
@@ -475,20 +475,17 @@ def _articulation_at(run: "Trajectory", time: float, side: str) -> Articulation:
     articulation = run.model.articulation
     if not articulation.law[:, 6].any():
         return articulation
-    for number in np.flatnonzero(run.event_kinds == EventKind.USER).tolist():
-        event = run.events[number]
-        if event.time > time or (side == "left" and event.time == time):
-            break
-        if change := noted_drive(event.note):
-            articulation = articulation.with_drive(run.scene.joint_index(change[0]), change[1])
+    changes = run._events.drives()
+    upto = (bisect_left if side == "left" else bisect_right)(changes, time, key=itemgetter(0))
+    for joint, drive in {joint: drive for _, joint, drive in changes[:upto]}.items():
+        articulation = articulation.with_drive(run.scene.joint_index(joint), drive)
     return articulation
 
 
 def _beside_known(A: Array, b: Array, cones: list[_Cone], known: Array) -> tuple[Array, NDArray[np.bool_]]:
-    """What is to be added to the `known` forces (n,) of springs and drives, zero for the others, and which parts
-    have no other value.
+    """As `_least`, beside the `known` forces (n,) of springs and drives, zero for the others.
 
-    These are what the state says, where that explains the motion: so a motor that stalls, or a spring that presses
+    Known are what the state says, where that explains the motion: so a motor that stalls, or a spring that presses
     something against a wall, has its own force, which motion alone does not tell. Over implicit steps they are
     means, which differ from that: then they are found as the others are.
     """
@@ -499,10 +496,11 @@ def _beside_known(A: Array, b: Array, cones: list[_Cone], known: Array) -> tuple
         added, fixed = np.zeros(len(known)), np.ones(len(known), dtype=bool)
         if rest:
             added[~driven], fixed[~driven] = _least(A[:, ~driven], left, rest)
-        scale = np.linalg.norm(b) + np.linalg.norm(A[:, driven] * known[driven], axis=0).sum()
+        scale = np.linalg.norm(b) + np.linalg.norm(A * known, axis=0).sum()
         if np.linalg.norm(left - A @ added) <= _AS_KNOWN * scale:
-            return added, fixed
-    return _least(A, left, cones)
+            return known + added, fixed
+    added, fixed = _least(A, left, cones)
+    return known + added, fixed
 
 
 def _least(A: Array, b: Array, cones: list[_Cone]) -> tuple[Array, NDArray[np.bool_]]:

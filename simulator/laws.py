@@ -3,12 +3,12 @@
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 
 from ..bodies import Scene
+from ..bodies.meant import nearest
 from ..compiled import Part
 from ..impact_laws import (
     ImpactLaw,
@@ -71,8 +71,8 @@ def refuse_no_law(law: ImpactLaw) -> None:
 def _law_called(name: Any) -> str:
     """A question after the law of that name, as commands and files have it, empty where there is none."""
     words = name.replace("_", "-").replace(" ", "-").lower() if isinstance(name, str) else ""
-    near = get_close_matches(words, law_names(), 1)
-    return f": did you mean {type(law_by_name(near[0])).__name__}()?" if near else ""
+    near = nearest(words, law_names())
+    return f": did you mean {type(law_by_name(near)).__name__}()?" if near else ""
 
 
 def resolved(law: ImpactLaw, problem: ImpactProblem, rng: np.random.Generator) -> ImpactOutcome:

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from ...bodies import Drive
 from ...impact_laws import ImpactOutcome, ImpactProblem
 from ..collision.pairs import contact_jacobian, moving_bodies
 from ..engine.log_kernels import ACCUMULATES, IMPACT, IN_CONTACT, SHOCK
 from ..event import ContactPatch, Event, EventKind, contact_names
 from ..laws import outcome_of_record, outcome_of_text
 from ..left_behind import WeakValues
+from ..notes import noted_drive
 from ..state import State
 from .log import Log
 from .stored_table import DAMAGE, damaged
@@ -36,15 +38,20 @@ class EventLog:
     """The events of a trajectory's log, and all that is known of each."""
 
     def __init__(self, trajectory: "Trajectory"):
+        self._begin(trajectory)
+
+    def _begin(self, trajectory: "Trajectory") -> None:
         self._trajectory = trajectory
         self._made: WeakValues[Event] = WeakValues()
+        self._drives: list[tuple[float, str, Drive]] = []
+        self._seen = 0
 
     def __getstate__(self) -> dict[str, Any]:
         """Events are made again where they are looked at."""
         return {"_trajectory": self._trajectory}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self._trajectory, self._made = state["_trajectory"], WeakValues()
+        self._begin(state["_trajectory"])
 
     @property
     def _log(self) -> Log:
@@ -59,6 +66,16 @@ class EventLog:
         if event is None:
             event = self._made.put(number, self._read(self._event, number))
         return event
+
+    def drives(self) -> list[tuple[float, str, Drive]]:
+        """Drives that the user set on the way: when, of which joint. Every event is looked at once."""
+        count, kinds = len(self), self._log.events.column("kind", self._seen)
+        for number in (self._seen + np.flatnonzero(kinds == KINDS.index(EventKind.USER))).tolist():
+            event = self.event(number)
+            if change := noted_drive(event.note):
+                self._drives.append((event.time, *change))
+        self._seen = count
+        return self._drives
 
     def contacts(self, number: int) -> ContactPatch:
         """Where bodies touched."""

@@ -148,9 +148,9 @@ class GrowingTable:
         skipped = first
         for part in self.parts():
             if skipped < len(part):
-                rows = part[:] if isinstance(part, PartInFile) else part
+                rows = part[skipped:]
                 for columns, name in zip(found, names, strict=True):
-                    columns.append(rows[name][skipped:])
+                    columns.append(rows[name])
             skipped = max(0, skipped - len(part))
         return [
             np.empty((0, *self.dtype[name].shape), dtype=self.dtype[name].base)

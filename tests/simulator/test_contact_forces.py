@@ -8,6 +8,7 @@ import pytest
 import carom
 from carom import Body, Box, HalfSpace, Material, RevoluteJoint, Scene, Simulator, Sphere
 from carom.simulator.event import EventKind
+from carom.simulator.record import events
 
 G = 9.81
 GRAVITY = np.array((0.0, 0.0, -G))
@@ -356,3 +357,25 @@ def test_a_spring_presses_balls_against_a_wall():
     assert forces.normal_force == pytest.approx([75.0, 75.0], rel=1e-9)
     assert forces.on(0)[0] == pytest.approx(75.0, rel=1e-9)
     assert run.joint_forces(0.05).force[0] == pytest.approx([75.0, 0.0, 0.0], rel=1e-9, abs=1e-9)
+
+
+def test_drives_that_are_set_again_and_again_are_read_once(monkeypatch):
+    """Saved: a look read all of them anew, 0.2 s after 3,000."""
+    scene = carom.Scene(gravity=(0, 0, 0))
+    bar = scene.add(carom.Body(carom.Box((0.5, 0.1, 0.1)), mass=2.0))
+    motor = scene.add_joint(
+        carom.RevoluteJoint(bar, anchor=(0, 0, 0), axis=(0, 0, 1), drive=carom.Drive(effort=0.0))
+    )
+    simulator, read = carom.Simulator(scene, LAW), []
+    known = events.noted_drive
+    monkeypatch.setattr(events, "noted_drive", lambda note: read.append(note) or known(note))
+    for number in range(20):
+        simulator.set_drive(motor, carom.Drive(effort=0.1 * number))
+        run = simulator.run(0.1 * (number + 1), stop_at_rest=False)
+        for _ in range(3):
+            for earlier in range(number + 1):
+                torque = run.joint_forces(0.1 * earlier + 0.05).torque[0, 2]
+                assert torque == pytest.approx(0.1 * earlier, abs=1e-9)
+    assert len(read) == 20
+    left, right = (run.joint_forces(1.0, side).torque[0, 2] for side in ("left", "right"))
+    assert (left, right) == pytest.approx((0.9, 1.0), abs=1e-9)
