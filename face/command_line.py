@@ -274,6 +274,7 @@ examples:
         "examples:\n  carom view drop.h5\n  carom view routh-1.h5 routh-2.h5 routh-3.h5",
     )
     view.add_argument("runs", nargs="+", metavar="RUN", help="recordings, such as drop.h5")
+    _add_view_from(view)
 
     render = _command(
         commands,
@@ -296,6 +297,7 @@ Several recordings are drawn over each other, each in its colour, and so are the
 Frame k shows exactly the simulated time --from + k * --speed / --fps.""",
         "examples:\n  carom render drop.h5 --out end.png\n  carom render drop.h5 --time 0.25 --out fall.png\n"
         "  carom render drop.h5 --strip --out strip.png\n"
+        "  carom render drop.h5 --out above.png --view-from 0 0 1\n"
         "  carom render drop.h5 --speed 0.1 --from 0.2 --to 0.4 --out slow.mp4\n"
         "  carom render drop.h5 --fps 20 --size 480x270 --out drop.gif\n"
         "  carom render drop.h5 --fps 30 --out frames/\n"
@@ -336,6 +338,7 @@ Frame k shows exactly the simulated time --from + k * --speed / --fps.""",
         help="of several recordings show how many are at each place, instead of each in its colour",
     )
     render.add_argument("--size", type=pixels, metavar="WxH", help="pixels; default 1280x720")
+    _add_view_from(render)
 
     info = _command(
         commands,
@@ -558,15 +561,27 @@ def _compute(demo: "ComputedDemo", options: argparse.Namespace) -> int:
     return DONE if all(check.holds for check in checks) else ENDED_BADLY
 
 
+def _add_view_from(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--view-from",
+        nargs=3,
+        type=finite_number,
+        metavar=("X", "Y", "Z"),
+        help="the direction from the middle in which the camera stands, such as 1 0 0.3, or 0 0 1 for from above",
+    )
+
+
 def _view(options: argparse.Namespace) -> int:
     from .bodies import FileFormatError
     from .viewer import DisplayError, view
 
     try:
-        view(options.runs, title=f"carom: {', '.join(Path(run).name for run in options.runs)}")
-    except FileFormatError as error:
-        raise BadInput(str(error)) from None
-    except DisplayError as error:
+        view(
+            options.runs,
+            view_from=options.view_from,
+            title=f"carom: {', '.join(Path(run).name for run in options.runs)}",
+        )
+    except (FileFormatError, DisplayError, ValueError) as error:
         raise BadInput(str(error)) from None
     return DONE
 
@@ -576,13 +591,19 @@ def _render(options: argparse.Namespace) -> int:
     from .viewer import DisplayError, VideoError, render, render_strip
 
     trajectories = [_load_any(run) for run in options.runs]
-    names = ("time", "size", "fps", "start", "end", "speed", "density")
+    names = ("time", "size", "fps", "start", "end", "speed", "density", "view_from")
     given = {name: getattr(options, name) for name in names if getattr(options, name) is not None}
     try:
         if options.strip:
-            if given or len(trajectories) > 1 or not isinstance(trajectories[0], Trajectory):
-                raise BadInput("--strip draws six moments of one recording and takes no other option")
-            out = render_strip(trajectories[0], options.out)
+            if (
+                given.keys() - {"view_from"}
+                or len(trajectories) > 1
+                or not isinstance(trajectories[0], Trajectory)
+            ):
+                raise BadInput(
+                    "--strip draws six moments of one recording and takes no other option than --view-from"
+                )
+            out = render_strip(trajectories[0], options.out, **given)
         else:
             labels = [Path(run).stem for run in options.runs]
             out = render(

@@ -24,6 +24,8 @@ from .measured.measured import Measured
 from .measured.rollouts import identify_on_rollouts
 from .measured.shown import ShownMotion
 from .record.body_run import BodyRun
+from .record.impact_records import ImpactRecords
+from .record.ledger import EnergyLedger
 from .record.trajectory import RunStatus, Trajectory
 from .replay import ReplayError
 from .simulator import Simulator
@@ -64,12 +66,14 @@ __all__ = [
     "ContactPatch",
     "Displacement",
     "Distance",
+    "EnergyLedger",
     "Ensemble",
     "EnsembleInterrupted",
     "EnsembleStopped",
     "Event",
     "EventKind",
     "Identification",
+    "ImpactRecords",
     "ImpactSet",
     "Inflow",
     "Integrator",

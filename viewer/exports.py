@@ -10,7 +10,7 @@ from .branched import spread
 from .files import check_writable
 from .gltf import write_glb
 from .html_player import write_player
-from .pictures import check_size
+from .pictures import check_size, check_view_from
 from .show import make_runs
 from .video import FRAME_NUMBER, frame_times, numbered, write_sequence, write_video
 
@@ -19,12 +19,12 @@ DEFAULT_FPS = {".mp4": 60, ".gif": 25, ".png": 60, ".glb": 60}
 ENDINGS = (".png", ".mp4", ".gif", ".glb", ".html")
 SPAN = {"start", "end", "speed"}
 OPTIONS = {
-    "picture": {"time", "size", "density"},
-    "sequence": {"size", "fps", "density"} | SPAN,
-    ".mp4": {"size", "fps", "density"} | SPAN,
-    ".gif": {"size", "fps", "density"} | SPAN,
+    "picture": {"time", "size", "density", "view_from"},
+    "sequence": {"size", "fps", "density", "view_from"} | SPAN,
+    ".mp4": {"size", "fps", "density", "view_from"} | SPAN,
+    ".gif": {"size", "fps", "density", "view_from"} | SPAN,
     ".glb": {"fps"} | SPAN,
-    ".html": SPAN,
+    ".html": {"view_from"} | SPAN,
 }
 FRAME_NAME = "frame_%05d.png"
 
@@ -41,6 +41,7 @@ def render(
     speed: float | None = None,
     labels: Sequence[str] | None = None,
     density: bool = False,
+    view_from: Any = None,
     progress: bool = False,
 ) -> Path:
     """Draw a trajectory without a display; the ending of the path decides what is written. Return the path.
@@ -59,6 +60,8 @@ def render(
     start, end : the span [s] that is shown, by default all of it
     speed : simulated seconds for a second of watching, by default as in the window
     density : show how many of several trajectories are at each place, instead of each in its colour
+    view_from : the direction (3,), from the middle of the motion and in the world frame, in which the camera
+        stands, such as (1, 0, 0.3) or, from above, (0, 0, 1); by default where most half-spaces show their front
     progress : show a bar on a terminal when it takes long
 
     Raises ValueError for options that do not fit, OSError where the file cannot be written, DisplayError
@@ -67,16 +70,17 @@ def render(
     given = {"time": time, "size": size, "fps": fps, "start": start, "end": end, "speed": speed}
     kind, target = _kind_of_file(path)
     given["density"] = True if density else None
+    given["view_from"] = view_from
     _check_options(kind, {name for name, value in given.items() if value is not None})
     runs, labels = spread(trajectory, labels)
     if density and len(runs) < 2:
         raise ValueError(f"density: expected several trajectories, got {len(runs)}")
     if len(runs) != 1 and kind == ".glb":
         raise ValueError(f"a glTF scene shows one run, got {len(runs)} for {target.name}")
+    direction = check_view_from(view_from)
     if kind == "picture":
-        return pictures.render(
-            make_runs(runs, labels), target, time=time, size=size or DEFAULT_SIZE, density=density
-        )
+        shown = make_runs(runs, labels, view_from=direction)
+        return pictures.render(shown, target, time=time, size=size or DEFAULT_SIZE, density=density)
     begin, finish = _span(runs, start, end)
     if speed is not None and not 0 < speed < float("inf"):
         raise ValueError(f"speed: expected a number greater than 0, got {speed!r}")
@@ -88,6 +92,7 @@ def render(
             start=begin,
             end=finish,
             speed=speed,
+            view_from=direction,
             progress=progress,
         )
         return target
@@ -99,7 +104,7 @@ def render(
     else:
         write = write_sequence if kind == "sequence" else write_video
         place = _prepared_sequence(target) if kind == "sequence" else check_writable(target)
-        shown = make_runs(runs, labels)
+        shown = make_runs(runs, labels, view_from=direction)
         write(shown, place, times, size=pixels, fps=fps, density=density, progress=progress)
     return target
 

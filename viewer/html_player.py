@@ -21,6 +21,7 @@ from .files import check_writable, whole_file
 from .forces import forces_over, weight_of
 from .keyframes import Keys, motion_keys
 from .picture import GHOSTS, LEAST_TORQUE, SAME_PLACE, SHORTEST_LEAD, TORQUE_ARROW
+from .pictures import check_view_from
 from .plots import PlotColours, PlotPanel, thinned_line, thinned_points
 from .replay import FRAME_MARGIN, SETTLED_SHARE
 from .run import GHOST_TIMES
@@ -47,6 +48,7 @@ def player_html(
     start: float | None = None,
     end: float | None = None,
     speed: float | None = None,
+    view_from: Any = None,
     title: str = "carom",
     progress: bool = False,
 ) -> str:
@@ -55,14 +57,16 @@ def player_html(
     labels : a name for each, by default the name of its law
     start, end : the span [s] that is shown, by default all of it
     speed : simulated seconds for a second of watching, by default as in the window
+    view_from : the direction (3,) in which the camera stands at first, as in `render`
     progress : show a bar on a terminal when it takes long
     """
+    direction = check_view_from(view_from)
     runs, given = spread(trajectories, labels)
     names = [str(run.law_name) for run in runs] if given is None else given
     begin = min(float(run.start_time) for run in runs) if start is None else start
     finish = max(float(run.end_time) for run in runs) if end is None else end
     with ProgressBar(0, len(runs), "sampling") as bar:
-        content = _payload(runs, names, (begin, finish), speed, bar if progress else None)
+        content = _payload(runs, names, (begin, finish), speed, direction, bar if progress else None)
     data = base64.b64encode(gzip.compress(content, mtime=0)).decode()
     page = _part("player.html")
     for mark, text in (
@@ -125,9 +129,12 @@ def _payload(
     names: list[str],
     span: tuple[float, float],
     speed: float | None,
+    view_from: np.ndarray | None,
     bar: ProgressBar | None,
 ) -> bytes:
     stages = [Stage(run) for run in runs]
+    stages[0].view_from = view_from
+    camera = stages[0].camera(16 / 9)
     lower = np.min([stage.lower for stage in stages], axis=0)
     upper = np.max([stage.upper for stage in stages], axis=0)
     centre = (lower + upper) / 2
@@ -145,7 +152,8 @@ def _payload(
         "lower": ((lower - centre) / scale).tolist(),
         "upper": ((upper - centre) / scale).tolist(),
         "centre": centre.tolist(),
-        "azimuth": stages[0].camera(16 / 9).azimuth,
+        "azimuth": camera.azimuth,
+        "elevation": camera.elevation,
         "arrow": stages[0].arrow_length * stages[0].scale / scale,
         "shadowReach": max(stage.shadow_reach * stage.scale for stage in stages) / scale,
         "planes": _planes(stages, centre, scale),

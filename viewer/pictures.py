@@ -55,13 +55,23 @@ def render(
 
 
 def render_strip(
-    trajectory: Any, path: str | os.PathLike[str], *, moments: int = 6, size: tuple[int, int] = (640, 400)
+    trajectory: Any,
+    path: str | os.PathLike[str],
+    *,
+    moments: int = 6,
+    size: tuple[int, int] = (640, 400),
+    view_from: Any = None,
 ) -> Path:
-    """Write one PNG of labelled moments, three beside each other, each of `size` pixels; return the path."""
+    """Write one PNG of labelled moments, three beside each other, each of `size` pixels; return the path.
+
+    view_from : where the camera stands, as in `carom.render`
+    """
     path = check_picture_path(path)
     size = check_size(size)
     chosen = choose_moments(trajectory, moments)
-    write_png(path, _grid(draw_pictures(trajectory, chosen, size)))
+    run = Run(trajectory, "")
+    run.stage.view_from = check_view_from(view_from)
+    write_png(path, _grid(list(stream_pictures(run, chosen, size))))
     return path
 
 
@@ -225,6 +235,24 @@ def check_size(size: Any) -> tuple[int, int]:
             f"size must be (width, height), whole pixels from 16 to {LARGEST_SIDE}, got {size!r}"
         )
     return width, height
+
+
+def check_view_from(view_from: Any) -> np.ndarray | None:
+    """Return a unit vector (3,), or None where none was given, or raise ValueError."""
+    if view_from is None:
+        return None
+    try:
+        direction = np.array(view_from, dtype=float)
+        largest = float(np.abs(direction).max()) if direction.shape == (3,) else 0.0
+    except (TypeError, ValueError):
+        largest = 0.0
+    if not 0.0 < largest < math.inf:
+        raise ValueError(
+            f"view_from: expected three numbers that are not all 0, the direction in which the camera stands, "
+            f"got {view_from!r}"
+        )
+    direction /= largest
+    return direction / np.linalg.norm(direction)
 
 
 def _grid(pictures: list[np.ndarray]) -> np.ndarray:

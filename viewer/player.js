@@ -283,7 +283,7 @@ class Camera {
     this.up = data.up;
     this.data = data;
     this.azimuth = data.azimuth;
-    this.elevation = (18 * Math.PI) / 180;
+    this.elevation = clamp(data.elevation, -STEEPEST, STEEPEST);
     this.target = [0, 0, 0];
     this.distance = 3;
   }

@@ -452,6 +452,7 @@ class Replay:
             return  # caught in the middle of a write: what was read before stays, and the next look tries again
         was_at_end = self.timeline.time >= self.timeline.end
         grown.plots.over = run.plots.over
+        grown.stage.view_from = run.stage.view_from
         self.runs[number] = grown
         share_frame([one.stage for one in self.runs])
         self._read_events()

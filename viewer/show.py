@@ -8,7 +8,7 @@ from typing import Any
 from .branched import spread
 from .display import load_pyglet
 from .meshes import Mesh
-from .pictures import check_size
+from .pictures import check_size, check_view_from
 from .replay import Replay
 from .run import Run, read_run
 
@@ -19,6 +19,7 @@ def view(
     labels: Sequence[str] | None = None,
     outcomes: Any = None,
     size: tuple[int, int] = (1280, 720),
+    view_from: Any = None,
     title: str | None = None,
 ) -> None:
     """Replay a trajectory in a window; returns when the window is closed. Press H there for its keys.
@@ -31,12 +32,13 @@ def view(
     outcomes : an `OutcomeSet` of the impact with as many contacts, or a dictionary from the number of an impact
         (from 1) to one: at that impact, the velocities that the bodies may have next are drawn as a fan
     size : width and height in pixels
+    view_from : the direction (3,) in which the camera stands at first, as in `render`
 
     Raises DisplayError without a display or OpenGL, FileFormatError for a file that is no recording, and
     ValueError or TypeError for anything else that cannot be shown, naming the argument.
     """
     size = check_size(size)
-    runs = make_runs(trajectory, labels, outcomes)
+    runs = make_runs(trajectory, labels, outcomes, view_from)
     load_pyglet(for_window=True)
     from .window import open_window, run_until_closed
 
@@ -45,8 +47,11 @@ def view(
     run_until_closed()
 
 
-def make_runs(trajectory: Any, labels: Sequence[str] | None = None, outcomes: Any = None) -> list[Run]:
-    """The runs of a replay, see `view`."""
+def make_runs(
+    trajectory: Any, labels: Sequence[str] | None = None, outcomes: Any = None, view_from: Any = None
+) -> list[Run]:
+    """The runs of a replay, see `view` and, for `view_from`, `render`."""
+    direction = check_view_from(view_from)
     given, labels = spread(_with_trees(trajectory), labels)
     _check_outcomes(outcomes)
     pool: dict[Any, Mesh] = {}
@@ -64,6 +69,8 @@ def make_runs(trajectory: Any, labels: Sequence[str] | None = None, outcomes: An
             )
     if labels is None:
         _tell_apart(runs)
+    for run in runs:
+        run.stage.view_from = direction
     return runs
 
 

@@ -63,6 +63,7 @@ class Stage:
     def __init__(self, trajectory: Any, pool: dict[Any, Mesh] | None = None) -> None:
         """Read a trajectory; stages that are given one pool share equal meshes."""
         self.trajectory = trajectory
+        self.view_from: np.ndarray | None = None  # (3,), where cameras stand as seen from the middle
         self.bodies = bodies = list(trajectory.scene.bodies)
         start = trajectory.sample(float(trajectory.start_time))
         self.planes: list[Plane] = []
@@ -116,8 +117,12 @@ class Stage:
         return (np.asarray(points, dtype=float) - self.centre) / self.scale
 
     def camera(self, aspect: float) -> OrbitCamera:
-        """A camera that sees the whole motion, from where most planes show their front."""
+        """A camera that sees the whole motion, from `view_from` or else where most planes show their front."""
         best = OrbitCamera(up=self.up)
+        if self.view_from is not None:
+            best.look_along(-self.view_from)
+            best.frame_all(self.lower, self.upper, aspect)
+            return best
         most = -1
         for azimuth in AZIMUTHS:
             camera = OrbitCamera(up=self.up, azimuth=azimuth)

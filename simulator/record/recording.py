@@ -375,12 +375,18 @@ class Recorder:
 
 def opened_to_append(path: Path) -> h5py.File:
     """A file to append to in single-writer-multiple-reader mode from the first byte on: one that was killed between
-    opening it and entering that mode could not be read."""
+    opening it and entering that mode could not be read. Locked, for that moment, as ``h5py.File(path)`` does it, so
+    that this process can open it so as well; not where another program has locked it."""
     access = h5py.h5p.create(h5py.h5p.FILE_ACCESS)
     access.set_libver_bounds(h5py.h5f.LIBVER_LATEST, h5py.h5f.LIBVER_LATEST)
-    access.set_file_locking(False, True)
+    access.set_file_locking(True, True)
     mode = h5py.h5f.ACC_RDWR | h5py.h5f.ACC_SWMR_WRITE
-    return h5py.File(h5py.h5f.open(os.fsencode(path), mode, fapl=access))
+    try:
+        opened = h5py.h5f.open(os.fsencode(path), mode, fapl=access)
+    except BlockingIOError:
+        access.set_file_locking(False, True)
+        opened = h5py.h5f.open(os.fsencode(path), mode, fapl=access)
+    return h5py.File(opened)
 
 
 def _meaning(name: str, form: RowForm) -> dict[str, str]:

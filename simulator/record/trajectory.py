@@ -15,7 +15,7 @@ from ...bodies.forces import function_name
 from ...interrupts import interrupts_wait
 from ..collision.pairs import collision_pairs, overlap, reach_of_pairs
 from ..engine.tables_kernels import IMPLICIT, SERIES, STILL
-from ..event import Event
+from ..event import Event, EventKind
 from ..integrator import Integrator
 from ..state import Array, Model, State
 from .body_run import BodyRun
@@ -148,9 +148,10 @@ class Trajectory:
         return BodyRun(self, self.scene.index(body))
 
     def __repr__(self) -> str:
+        impacts = np.count_nonzero(self.event_kinds == EventKind.IMPACT)
         return (
             f"Trajectory({len(self.scene)} bodies, {self.law_name}, {self.start_time:g} to {self.known_until:g} s, "
-            f"{len(self._events)} events, {self.status.value})"
+            f"{len(self._events)} events of which {impacts} impacts, {self.status.value})"
         )
 
     @property
@@ -373,11 +374,14 @@ class Trajectory:
         """
         state = self.sample(t, side=side)
         model = self.model
-        works = work_until(self.log, np.atleast_1d(np.asarray(t, dtype=float)), side)
-        done = works[0].tolist() if np.ndim(t) == 0 else works.T
+        times = np.asarray(t, dtype=float)
+        works = work_until(self.log, np.atleast_1d(times), side)
         energies = (model.kinetic_energy(state), model.potential_energy(state), model.spring_energy(state))
         begun = float(self.energy(self.start_time, "left"))
-        return EnergyLedger(t, *energies, begun, *done)
+        if times.ndim == 0:
+            kinetic, potential, springs = map(float, energies)
+            return EnergyLedger(float(times), kinetic, potential, springs, begun, *works[0].tolist())
+        return EnergyLedger(times, *energies, begun, *works.T)
 
     @interrupts_wait()
     def contact_forces(self, t: float, side: str = "right") -> "ContactForces":

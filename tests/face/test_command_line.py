@@ -225,6 +225,9 @@ def recording(folder):
         (["--out", "a.png", "--fps", "9"], "fps: one picture does not take it"),
         (["--out", "a.gif", "--fps", "30"], "hundredths of a second"),
         (["--out", "a.png", "--strip", "--fps", "9"], "--strip draws six moments"),
+        (["--out", "a.html", "--view-from", "0", "0", "0"], "view_from: expected three numbers"),
+        (["--out", "a.html", "--view-from", "0", "up", "0"], "expected a finite number, got 'up'"),
+        (["--out", "a.glb", "--view-from", "0", "0", "1"], "view_from: a .glb file does not take it"),
         (["--out", "nowhere/a.html"], "the folder of 'nowhere/a.html' does not exist"),
         (["ball.h5", "--out", "a.glb"], "a glTF scene shows one run, got 2"),
     ],
@@ -258,7 +261,7 @@ def test_damaged_recording_is_one_sentence_and_stays_as_it_is(capsys, recording)
 
 def test_files_that_need_no_opengl_are_written_from_a_recording(capsys, recording):
     assert main(["render", "ball.h5", "--out", "ball.glb", "--speed", "0.1"]) == 0
-    assert main(["render", "ball.h5", "ball.h5", "--out", "both.html"]) == 0
+    assert main(["render", "ball.h5", "ball.h5", "--out", "both.html", "--view-from", "-1", "0", "0.3"]) == 0
     assert capsys.readouterr().out == "Written: ball.glb\nWritten: both.html\n"
     assert Path("ball.glb").read_bytes().startswith(b"glTF")
     assert Path("both.html").read_text().startswith("<!doctype html>")

@@ -88,7 +88,10 @@ def test_a_state_without_a_scene_says_so(fall):
 
 def test_one_line_each(fall):
     assert repr(fall.scene) == "Scene(3 bodies, gravity (0.0, 0.0, -9.81))"
-    assert repr(fall) == "Trajectory(3 bodies, anitescu-potra, 0 to 0.8 s, 1 events, reached_end)"
+    assert (
+        repr(fall)
+        == "Trajectory(3 bodies, anitescu-potra, 0 to 0.8 s, 1 events of which 1 impacts, reached_end)"
+    )
     assert repr(fall["ball"]) == "BodyRun('ball', 0 to 0.8 s)"
     assert repr(fall.sample(0.25)) == "State(3 bodies at t = 0.25 s)"
     assert repr(fall.sample([0.0, 0.25])) == "State(3 bodies at 2 times)"

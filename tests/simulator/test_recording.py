@@ -25,6 +25,7 @@ from carom import (
     Trajectory,
 )
 from carom.simulator.record.log import LOG_TABLES
+from carom.simulator.record.recording import opened_to_append
 
 LINKS = Path(__file__).parents[2] / ".links"
 
@@ -225,6 +226,29 @@ def test_a_recording_loads_while_it_is_looked_at_with_h5py(tmp_path, how):
     expected = Trajectory.load(path).sample(0.2)
     with h5py.File(path, **{"mode": "r"} | how):
         assert np.array_equal(Trajectory.load(path).sample(0.2).position, expected.position)
+
+
+def test_a_recording_is_looked_at_with_h5py_while_its_run_is_there(tmp_path):
+    """Saved: "file locking flag values don't match" until the run was gone, and sometimes for longer."""
+    path = tmp_path / "run.h5"
+    simulator = Simulator(tumbling().model.scene, AnitescuPotra(), record=path)
+    for until in (0.2, 0.4):
+        run = simulator.run(until, stop_at_rest=False)
+        with h5py.File(path) as file:
+            assert len(file["pieces"]) == len(run.log.pieces) > 0
+
+
+def test_a_file_that_another_program_has_locked_is_written_to(tmp_path):
+    fcntl = pytest.importorskip("fcntl", reason="no flock on this system")
+    path = tmp_path / "file.h5"
+    with h5py.File(path, "w", libver="latest", locking=False) as file:
+        file.create_dataset("rows", dtype="f8", shape=(0,), maxshape=(None,), chunks=(8,))
+    with open(path, "rb") as other:
+        fcntl.flock(other, fcntl.LOCK_SH)
+        with opened_to_append(path) as file:
+            file["rows"].resize((3,))
+    with h5py.File(path) as file:
+        assert file["rows"].shape == (3,)
 
 
 def test_a_recording_that_is_open_in_a_way_that_cannot_be_shared_says_so(tmp_path):

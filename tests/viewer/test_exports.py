@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from carom import Body, Scene, SequentialReflection, Simulator, Sphere
-from carom.viewer import VideoError, render, video
+from carom.viewer import VideoError, render, render_strip, video
 from carom.viewer.moments import label_moment
 from carom.viewer.pictures import stream_pictures
 from carom.viewer.run import Run
@@ -264,6 +264,11 @@ def test_a_folder_with_frames_is_not_mixed_with_others(run, tmp_path):
         ("a.mp4", {"speed": -1.0}, "speed: expected a number greater than 0, got -1.0"),
         ("a.html", {"speed": float("inf")}, "speed: expected a number greater than 0"),
         ("frames/", {"size": (4, 4)}, "size must be"),
+        ("a.glb", {"view_from": (0, 0, 1)}, "view_from: a .glb file does not take it"),
+        *(
+            (name, {"view_from": (0, 0, 0)}, "view_from: expected three numbers")
+            for name in ("a.png", "a.mp4", "a.gif", "a.html", "frames/")
+        ),
     ],
 )
 def test_options_that_do_not_fit_are_refused(run, tmp_path, name, options, words):
@@ -284,6 +289,29 @@ def test_several_runs_are_overlaid_each_in_its_colour(balls, needs_gl, tmp_path)
     assert alone.shape == both.shape
     assert np.abs(alone - both).mean() > 0.5
     assert np.array_equal(pixels_of(frame), both)
+
+
+def test_all_files_are_seen_from_where_they_are_asked_to_be(fakes, needs_gl, tmp_path):
+    """From above a ball that falls stays in the middle, and from there its floor hides the sky."""
+    run = fakes.bouncing_ball(bounces=2)
+    usual = pixels_of(render(run, tmp_path / "usual.png", time=0.0, size=SIZE))
+    above = pixels_of(render(run, tmp_path / "above.png", time=0.0, size=SIZE, view_from=(0, 0, 1)))
+    assert np.abs(above - usual).mean() > 5
+    middle = (slice(SIZE[1] // 2 - 4, SIZE[1] // 2 + 4), slice(SIZE[0] // 2 - 4, SIZE[0] // 2 + 4))
+    assert np.abs(above[middle].mean(axis=(0, 1)) - usual[middle].mean(axis=(0, 1))).max() > 10
+    render(run, f"{tmp_path}/frames/", end=0.0, size=SIZE, view_from=(0, 0, 1))
+    assert np.array_equal(pixels_of(tmp_path / "frames" / "frame_00000.png"), above)
+    over = [
+        pixels_of(render([run, run], tmp_path / f"{k}.png", time=0.0, size=SIZE, view_from=direction))
+        for k, direction in enumerate([None, (0, 0, 1)])
+    ]
+    assert np.abs(over[0] - over[1]).mean() > 5
+    strip = [
+        pixels_of(render_strip(run, tmp_path / f"strip{k}.png", moments=1, size=SIZE, view_from=direction))
+        for k, direction in enumerate([None, (0, 0, 1), (0, 0, 2.0)])
+    ]
+    assert np.abs(strip[0] - strip[1]).mean() > 5
+    assert np.array_equal(strip[1], strip[2])
 
 
 def test_a_gltf_scene_shows_one_run(run, tmp_path):

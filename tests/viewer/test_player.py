@@ -413,6 +413,17 @@ def test_a_page_without_forces_says_so(page):
     assert "no forces" in settled(page, "message.hidden ? '' : message.textContent")
 
 
+@pytest.mark.parametrize(("direction", "steepest"), [((-1, 2, 0.3), False), ((0, 0, 1), True)])
+def test_a_page_is_seen_from_where_it_is_asked_to_be(balls, browser, tmp_path, direction, steepest):
+    page = render(balls(2), tmp_path / "one.html", view_from=direction)
+    browser.open(page.as_uri(), READY)
+    away = np.array(browser.ask("caromPlayer.camera.axes()[2]"))
+    cosine = away @ direction / np.linalg.norm(direction)
+    assert np.all(np.isfinite(away))
+    assert np.isclose(cosine, np.cos(np.radians(1.0)) if steepest else 1.0, atol=1e-12)
+    assert browser.errors == []
+
+
 def test_the_camera_keeps_what_still_moves_in_the_picture(balls, browser, tmp_path):
     run = balls(1, end_time=0.2)  # still high up
     drifting = balls(3)

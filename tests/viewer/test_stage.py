@@ -1,6 +1,9 @@
+import itertools
+
 import numpy as np
 import pytest
 
+from carom.viewer.pictures import check_view_from
 from carom.viewer.stage import Stage, length_text, rotation_matrices, round_length
 
 
@@ -42,6 +45,26 @@ def test_the_camera_stands_before_the_walls(fakes):
     stage = Stage(fakes.FakeTrajectory(bodies, [lambda _: np.zeros(3)] * 2, 1.0))
     plane = stage.planes[0]
     assert plane.normal @ stage.camera(1.5).eye > plane.offset
+
+
+@pytest.mark.parametrize("direction", [(1, 0, 0.3), (0, 0, 1), (-2e-200, 1e-200, 0), (0, 0, -3e200)])
+def test_the_camera_stands_where_it_is_asked_to_and_sees_all(fakes, direction):
+    stage = Stage(fakes.bouncing_ball())
+    stage.view_from = check_view_from(direction)
+    camera = stage.camera(1.5)
+    away = camera.eye - (stage.lower + stage.upper) / 2
+    scaled = np.array(direction) / np.abs(direction).max()
+    np.testing.assert_allclose(away / np.linalg.norm(away), scaled / np.linalg.norm(scaled), atol=1e-12)
+    corners = np.array(list(itertools.product(*zip(stage.lower, stage.upper, strict=True))))
+    assert np.abs(camera.project(corners, 1.5)).max() < 1
+
+
+@pytest.mark.parametrize(
+    "direction", [(0, 0, 0), (1, 2), 3.0, "above", (1, 0, np.nan), (np.inf, 0, 0), [[1, 0, 0]], (1, None, 0)]
+)
+def test_what_is_no_direction_to_look_from_is_refused(direction):
+    with pytest.raises(ValueError, match="view_from: expected three numbers that are not all 0"):
+        check_view_from(direction)
 
 
 def test_a_scene_with_nothing_but_a_floor(fakes):
