@@ -572,7 +572,6 @@ def _add_view_from(command: argparse.ArgumentParser) -> None:
 
 
 def _view(options: argparse.Namespace) -> int:
-    from .bodies import FileFormatError
     from .viewer import DisplayError, view
 
     try:
@@ -581,7 +580,7 @@ def _view(options: argparse.Namespace) -> int:
             view_from=options.view_from,
             title=f"carom: {', '.join(Path(run).name for run in options.runs)}",
         )
-    except (FileFormatError, DisplayError, ValueError) as error:
+    except (ValueError, DisplayError) as error:
         raise BadInput(str(error)) from None
     return DONE
 
