@@ -142,12 +142,14 @@ def test_the_impact_is_an_event_whose_impulses_change_the_velocities(heap):
     number = next(k for k, each in enumerate(heap.events) if each.time == event.time)
     assert lost < 0.0
     assert energy[number] == pytest.approx(lost, rel=1e-9)
-    # what the ball meets it approaches no more, up to the residual of the largest impulse over the smallest mass
+    # what the ball meets it approaches no more, up to the residual of the largest impulse over the smallest mass;
+    # what it is only near, by no more than closes the gap within a step (of some heaps it is: saved by one of them)
     own = (patch.bodies == heap.scene.index("ball")).any(axis=1)
     assert own.any()
     assert outcome.info["residual"] < 1e-3
     left = outcome.info["residual"] * normal.max() / mass[which].min()
-    assert outcome.velocity.reshape(-1, 3)[own, 0].min() > -max(left, 1e-4 * normal.max())
+    closing = -outcome.velocity.reshape(-1, 3)[own, 0] - np.maximum(patch.gap[own], 0.0) / 2e-3
+    assert closing.max() < max(left, 1e-4 * normal.max())
 
 
 def test_a_heap_comes_to_rest_makes_no_steps_then_and_its_ledger_closes(heap):
