@@ -17,6 +17,7 @@ import numpy as np
 
 from ...compiled import kernel
 from ..collision.convex_contacts_kernels import RIM_POINTS, rim_direction
+from ..collision.frames_kernels import room_on_face
 from ..engine.contacts_kernels import FACE, POINT
 from ..engine.pairs_kernels import ROUND, ROUND_MESH, kind_of, size_of
 from ..engine.shapes_kernels import shape_of
@@ -63,7 +64,6 @@ from ..tolerances import (
     REST,
     RIM_OVERLAP,
 )
-from .features_kernels import room_on_face
 from .force_kernels import INEXACT, contact_rates, solve_forces
 from .modes_kernels import (
     bring_back,
@@ -78,9 +78,10 @@ from .modes_kernels import (
 from .pieces_kernels import (
     bump,
     cubic_piece,
+    friction_work,
+    implicit_work,
     kinetic_energy,
     on_step,
-    piece_work,
     scale_of_energy,
     steady_piece,
 )
@@ -100,14 +101,15 @@ def touches(world, c):
 
 
 @kernel(allocates=True)
-def step_once(world, y, span, landing, mode, C, end):
-    """Fill end (m, 13) with the states after an implicit step of `span` [s] from states y (m, 13), C (m, 13,
-    DEGREE) with its motion, local forces and accelerations with those of the step, and mode (nc,) with the modes
-    at its end, negative where a contact presses from a distance; the largest acceleration without contact, or -1
-    where no forces are found. Contacts that are only near come nearer by so much that they would take `landing` [s]
-    for their gap, so that they never arrive with speed, also in a next step twice as long."""
+def step_once(world, y, time, span, landing, mode, C, end):
+    """Fill end (m, 13) with the states after an implicit step of `span` [s] from states y (m, 13) at `time` [s], C
+    (m, 13, DEGREE) with its motion, local forces and accelerations with those of the step, and mode (nc,) with the
+    modes at its end, negative where a contact presses from a distance; the largest acceleration without contact, or
+    -1 where no forces are found. Contacts that are only near come nearer by so much that they would take `landing`
+    [s] for their gap, so that they never arrive with speed, also in a next step twice as long."""
     w, s = header(world), problem(world)
     place(world, y)
+    w.asked_time = time
     free_accelerations(world, y)
     pull = pull_of(world)
     placed, rate, force, slider = (
@@ -356,6 +358,7 @@ def make_implicit_step(world, longest, C, work):
     whole, end, kept, level = matrix(w.m, 13), matrix(w.m, 13), wholes(w.nr), vector(w.nc)
     points = matrix(w.nc, 3)
     first, half, last, mean, joint = wholes(w.nr), wholes(w.nr), wholes(w.nr), matrix(w.nr, 3), vector(w.nj)
+    rubbed = vector(2)
     place(world, y)
     read_forces(world)
     note_places(world)
@@ -369,7 +372,7 @@ def make_implicit_step(world, longest, C, work):
     h, follows, once = max(land_within(world, longest), w.longest_micro_step), 0, False
     for _ in range(_ATTEMPTS):
         least = h <= w.longest_micro_step
-        pull = step_both_ways(world, y, h, C, whole, end, first, half, last, mean, joint)
+        pull = step_both_ways(world, y, h, C, whole, end, first, half, last, mean, joint, rubbed)
         if pull < 0.0:
             if least:
                 break
@@ -382,8 +385,10 @@ def make_implicit_step(world, longest, C, work):
             h = max(h * share, w.longest_micro_step)
             continue
         if once:
-            pull = step_once(world, y, h, 2.0 * h, last, C, end)
+            pull = step_once(world, y, w.time, h, 2.0 * h, last, C, end)
             note_forces(world, mean, joint)
+            early, late = friction_work(world, h)
+            rubbed[0], rubbed[1] = 0.5 * early + 0.25 * late, 0.5 * early + 0.75 * late
         else:
             beyond(world, whole, end, first, half, last)
         place(world, end)
@@ -402,15 +407,16 @@ def make_implicit_step(world, longest, C, work):
         calm = fastest(world, end) <= REST * w.speed and w.never_rests == 0
         place(world, y)
         cubic_piece(world, y, end, h, C)
-        piece_work(world, h, C, work)
+        implicit_work(world, h, C, rubbed, work)
         if slow_down(world, end, work):
             cubic_piece(world, y, end, h, C)
-            piece_work(world, h, C, work)
+            implicit_work(world, h, C, rubbed, work)
         bumps = bump(world, work) > IMPLICIT_GAIN * scale_of_energy(world)
         if once and bumps:
             end_evenly(world, y, end, h, C)
-            piece_work(world, h, C, work)
+            implicit_work(world, h, C, rubbed, work)
             bumps = False
+        limit_friction(work)
         if not bumps and (least or deepest_on(world, C, h, whole) <= IMPLICIT_OVERLAP * w.length):
             return h, h * share, calm
         put_back(world, kept, level, points)
@@ -436,6 +442,22 @@ def end_evenly(world, y, end, h, C):
 
 
 @kernel()
+def limit_friction(work):
+    """Let friction take no more energy in a step with this work (CHANNELS, DEGREE) than bodies lose, where closing
+    contacts would have to give some: its share is known by the forces of the halves, theirs as what is left."""
+    rubbed = given = 0.0
+    for p in range(DEGREE):
+        rubbed += work[FRICTION, p]
+        given += work[CLOSING, p]
+    if rubbed < 0.0 < given:
+        share = min(given / -rubbed, 1.0)
+        for p in range(DEGREE):
+            more = share * work[FRICTION, p]
+            work[FRICTION, p] -= more
+            work[CLOSING, p] += more
+
+
+@kernel()
 def note_forces(world, mean, joint):
     """Note local forces of contacts (nr, 3) and joints (nj,)."""
     for c in range(header(world).nr):
@@ -458,19 +480,23 @@ def put_back(world, kept, level, points):
 
 
 @kernel(allocates=True)
-def step_both_ways(world, y, h, C, whole, end, first, half, last, mean, joint):
+def step_both_ways(world, y, h, C, whole, end, first, half, last, mean, joint, rubbed):
     """Make a step of h [s] from states y (m, 13) at once, which ends in `whole`, and in two halves, which end in
-    `end`, with the modes of all three, and the mean forces of the halves; as `step_once`."""
+    `end`, with the modes of all three, and of the halves the mean forces and the work `rubbed` (2,) of friction;
+    as `step_once`."""
     w = header(world)
     middle = matrix(w.m, 13)
-    if step_once(world, y, h, 2.0 * h, first, C, whole) < 0.0:
+    if step_once(world, y, w.time, h, 2.0 * h, first, C, whole) < 0.0:
         return -1.0
     for part in range(2):
         pull = step_once(
-            world, middle if part else y, 0.5 * h, 2.0 * h, last if part else half, C, end if part else middle
-        )
+            world, middle if part else y, w.time + 0.5 * h * part, 0.5 * h, 2.0 * h, last if part else half, C,
+            end if part else middle,
+        )  # fmt: skip
         if pull < 0.0:
             return -1.0
+        early, late = friction_work(world, 0.5 * h)
+        rubbed[part] = early + late
         for c in range(w.nr):
             for e in range(3):
                 mean[c, e] = 0.5 * local_force(world)[c, e] + (mean[c, e] if part else 0.0)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...compiled import kernel
+from ...compiled import call, kernel
 from ..engine.flight_kernels import begin, slot_of
 from ..engine.queue_kernels import enter_island_end
 from ..engine.tables_kernels import (
@@ -22,10 +22,10 @@ from ..engine.tables_kernels import (
     local_turn,
     motions,
 )
-from ..kernels import TERMS, matrix
+from ..kernels import TERMS, matrix, vector
 from ..tolerances import MICRO_GAIN
 from .force_kernels import contact_rates
-from .system_kernels import problem
+from .system_kernels import place_bodies, problem
 
 
 @kernel()
@@ -115,24 +115,28 @@ def on_step(C, x, out):
 
 
 @kernel(allocates=True)
-def piece_work(world, span, C, work):
-    """Fill work (CHANNELS, DEGREE), by powers of the share of `span` [s], with what is done over a step of
-    polynomials C: what energy changes by, but for the forces, goes with what ends."""
+def friction_work(world, span):
+    """Work of friction over `span` [s] under the local forces and accelerations, which stay, from where the island
+    is placed: the terms of first and second power of the share of the span."""
     w, s = header(world), problem(world)
-    placed, force = local_placed(world), local_force(world)
-    for n in range(CHANNELS):
-        for p in range(DEGREE):
-            work[n, p] = 0.0
-        work[n, 1] = span * w.power[n]
-    work[FRICTION, 1] = work[CLOSING, 1] = 0.0
+    placed, force, first, second = local_placed(world), local_force(world), 0.0, 0.0
     u = matrix(w.nr, 3)
     contact_rates(s, local_acceleration(world), u)
     for c in range(w.nr):
         for e in range(1, 3):
             speed, rate = placed[c, 15 + e], u[c, e] - local_rate(world)[c, e] + placed[c, 18 + e]
-            work[FRICTION, 1] += span * force[c, e] * speed
-            work[FRICTION, 2] += 0.5 * span * span * force[c, e] * rate
-    change = work[CLOSING]
+            first += span * force[c, e] * speed
+            second += 0.5 * span * span * force[c, e] * rate
+    return first, second
+
+
+@kernel()
+def rest_of_work(world, C, springs, work):
+    """Fill what closes contacts with the rest of the change of energy of polynomials C: what neither `springs`
+    (DEGREE,) nor the other channels of `work` (CHANNELS, DEGREE) have done."""
+    w, change = header(world), work[CLOSING]
+    for p in range(DEGREE):
+        change[p] = 0.0
     for k in range(w.m):
         b, x = bodies(world)[local_bodies(world)[k]], C[k]
         for p in range(1, DEGREE):
@@ -142,10 +146,64 @@ def piece_work(world, span, C, work):
                     change[p] += 0.5 * b.mass * x[7 + i, q] * x[7 + i, p - q]
                     for j in range(3):
                         change[p] += 0.5 * b.inertia[i, j] * x[10 + i, q] * x[10 + j, p - q]
-    change[1] -= span * w.spring_power
-    for n in range(CLOSING):
-        for p in range(DEGREE):
+    for p in range(DEGREE):
+        change[p] -= springs[p]
+        for n in range(CLOSING):
             change[p] -= work[n, p]
+
+
+@kernel(allocates=True)
+def piece_work(world, span, C, work):
+    """Fill work (CHANNELS, DEGREE), by powers of the share of `span` [s], with what is done over a step of
+    polynomials C under local forces and accelerations that stay; the island is placed at its start."""
+    w, springs = header(world), vector(DEGREE)
+    for p in range(DEGREE):
+        springs[p] = 0.0
+        for n in range(CHANNELS):
+            work[n, p] = 0.0
+    for n in range(CHANNELS):
+        work[n, 1] = span * w.power[n]
+    work[FRICTION, 1], work[FRICTION, 2] = friction_work(world, span)
+    springs[1] = span * w.spring_power
+    rest_of_work(world, C, springs, work)
+
+
+@kernel(allocates=True)
+def implicit_work(world, span, C, rubbed, work):
+    """As `piece_work` over an implicit step, whose halves friction has done the work `rubbed` (2,) [J] in: what
+    drives, springs, drag and functions do by their powers at its start, middle and end, by Simpson's rule. The
+    island is placed at the start."""
+    w = header(world)
+    springs, power, at = vector(DEGREE), matrix(3, CHANNELS), matrix(w.m, 13)
+    for p in range(DEGREE):
+        springs[p] = 0.0
+        for n in range(CHANNELS):
+            work[n, p] = 0.0
+    if w.forces != 0:
+        for look in range(3):
+            on_step(C, 0.5 * look, at)
+            place_bodies(world, at)
+            w.asked_time = w.time + 0.5 * look * span
+            w.asked_state = at.ctypes.data
+            call(w.forces, world, 0, 0)
+            for n in range(CLOSING):
+                power[look, n] = w.power[n]
+            power[look, CLOSING] = w.spring_power
+        on_step(C, 0.0, at)
+        place_bodies(world, at)
+        w.asked_time = w.time
+        for n in range(CHANNELS):
+            done = springs if n == CLOSING else work[n]
+            first, middle, last = power[0, n], power[1, n], power[2, n]
+            done[1] = span * first
+            done[2] = 0.5 * span * (4.0 * middle - 3.0 * first - last)
+            done[3] = 2.0 / 3.0 * span * (first - 2.0 * middle + last)
+    # halves done in the first and in the second half of the time, or evenly where that would have it give energy
+    both, early = rubbed[0] + rubbed[1], 4.0 * rubbed[0] - (rubbed[0] + rubbed[1])
+    if early > 0.0 or 2.0 * both - early > 0.0:
+        early = both
+    work[FRICTION, 1], work[FRICTION, 2] = early, both - early
+    rest_of_work(world, C, springs, work)
 
 
 @kernel()

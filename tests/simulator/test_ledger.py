@@ -115,3 +115,44 @@ def test_work_until_many_times_is_the_sum_over_rows_and_jumps(monkeypatch):
             counts = (jumps["time"] < time) | ((jumps["time"] == time) & (side == "right"))
             expected[k, CHANNELS.index("closing")] += jumps["energy"][counts].sum()
         np.testing.assert_allclose(works.work_until(log, times, side), expected, rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("spring", [False, True])
+def test_channels_over_implicit_steps_are_what_the_laws_of_forces_say(spring):
+    """A motor, or a damped spring, turns a paddle among boxes: its work was the power at one time within a step,
+    that of friction more than bodies lost, and closing contacts gave the rest."""
+    wood, scene = carom.Material(0.4, 0.1), carom.Scene()
+    scene.add(carom.Body(carom.HalfSpace((0, 0, 1)), fixed=True, material=wood))
+    for normal in ((1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0)):
+        scene.add(carom.Body(carom.HalfSpace(normal, offset=-0.4), fixed=True, material=wood))
+    for k in range(10):
+        place, turned = (0.2 * (-1) ** k, 0.12 * (k // 2) - 0.24, 0.15), (20 * k, 10, 30 * k)
+        orientation = carom.euler_angles(turned, degrees=True)
+        box = carom.Box((0.08, 0.07, 0.06))
+        scene.add(carom.Body(box, density=600.0, position=place, orientation=orientation, material=wood))
+    paddle = scene.add(
+        carom.Body(
+            carom.Box((0.04, 0.5, 0.08)), density=1000.0, position=(0, 0, 0.05), material=wood, name="paddle"
+        )
+    )
+    acts = {"drive": carom.Drive(rate=3.0, damping=50.0, limit=40.0)}
+    if spring:
+        acts = {"spring": carom.Spring(6.0, 2.0), "damping": 0.1}
+    scene.add_joint(carom.RevoluteJoint(paddle, anchor=(0, 0, 0), axis=(0, 0, 1), **acts))
+    run = Simulator(scene, carom.MaximumDissipation()).run(1.0)
+    assert run.status.value in ("reached_end", "at_rest")
+    assert run.implicit_share > 0.01  # else this tests nothing
+    works = run.log.works.rows(0, len(run.log.works))
+    at = np.unique(np.concatenate([works["start"], works["end"], run.event_times]))
+    nodes, weights = np.polynomial.legendre.leggauss(6)
+    times = at[:-1, None] + 0.5 * np.diff(at)[:, None] * (1.0 + nodes)
+    rate = run["paddle"].angular_velocity(times.ravel())[:, 2].reshape(times.shape)
+    power = -0.1 * rate**2 if spring else np.clip(50.0 * (3.0 - rate), -40.0, 40.0) * rate
+    done = 0.5 * np.diff(at) @ (power @ weights)
+    ledger = run.ledger(np.linspace(0.0, run.end_time, 400))
+    told = (ledger.damping if spring else ledger.drives)[-1]
+    assert told == pytest.approx(done, rel=2e-5)
+    assert np.abs(ledger.residual).max() < 1e-9 * np.ptp(ledger.kinetic + ledger.springs)
+    assert ledger.closing[-1] <= 0.0
+    rises = np.diff(ledger.closing)
+    assert rises[rises > 0.0].sum() < 1e-4 * abs(told)
