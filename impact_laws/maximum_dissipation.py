@@ -12,7 +12,7 @@ from .impact_problem import ImpactProblem, _real_array
 from .law import checked_count, quietly
 from .newton_restitution import asked_for, gains, largest_share, rebound, with_largest_share
 from .outcome import ImpactOutcome, ImpactStatus
-from .relaxation import NetworkRelaxation, relax_in_parts
+from .relaxation import NetworkRelaxation, Relaxation, relax_in_parts
 
 Array = NDArray[np.float64]
 
@@ -20,6 +20,8 @@ RULES = {
     "maximum-dissipation": relaxation_kernels.MAXIMUM_DISSIPATION,
     "coulomb": relaxation_kernels.COULOMB,
 }
+LEAST_TOLERANCE = 1e-13
+"""[of the largest impulse] What rounding leaves to ask for."""
 
 
 @dataclass(frozen=True)
@@ -120,13 +122,27 @@ class MaximumDissipation:
         self, problem: ImpactProblem, normal: Array, impulse: Array, rng: np.random.Generator | None
     ) -> ImpactOutcome:
         """The outcome that leaves normal velocities (nc,) of at least `normal`, begun at an impulse (dim*nc,)."""
-        inertia, velocity, friction, _ = problem.kernel_arrays()
+        inertia, velocity, _, _ = problem.kernel_arrays()
         tolerance = self.tolerance
         if normal.any():
             tolerance = min(tolerance, type(self).tolerance)
             velocity = velocity.copy()
             rule = RULES[self.friction_rule]
             relaxation_kernels.ask_for_normal_velocity(inertia, normal, rule, problem.dim, velocity)
+        solver, outcome = self._relaxed_to(problem, velocity, impulse, tolerance, rng)
+        while outcome.status is ImpactStatus.INACCURATE and solver.residual <= tolerance > LEAST_TOLERANCE:
+            # contacts that wedge bodies with impulses far above those of the impact: its share of them is finer
+            tolerance *= 1e-2
+            solver, outcome = self._relaxed_to(problem, velocity, solver.impulse, tolerance, rng)
+        return outcome
+
+    def _relaxed_to(
+        self, problem: ImpactProblem, velocity: Array, impulse: Array, tolerance: float,
+        rng: np.random.Generator | None,
+    ) -> tuple[Relaxation, ImpactOutcome]:  # fmt: skip
+        """The outcome of relaxation to a tolerance, of a problem with velocities (dim*nc,) that stand for the
+        normal ones asked for."""
+        inertia, _, friction, _ = problem.kernel_arrays()
         solver = relax_in_parts(
             inertia, velocity, friction, RULES[self.friction_rule], problem.dim, impulse, tolerance,
             self.max_sweeps, rng,
@@ -139,7 +155,7 @@ class MaximumDissipation:
                 message += (
                     "; beyond critical friction there may be none: friction_rule='coulomb' solves nearly all"
                 )
-        return ImpactOutcome.from_stages(
+        return solver, ImpactOutcome.from_stages(
             problem,
             solver.impulse[None],
             ("simultaneous impact",),

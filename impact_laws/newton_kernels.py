@@ -97,8 +97,12 @@ def good_enough(W, q, dim, impulse, residual, tolerance):
     RELAXATION_ACCEPTED times that, where it leaves no approach and gains no energy."""
     if residual <= tolerance:
         return True
-    if not residual <= RELAXATION_ACCEPTED * tolerance:
-        return False
+    return residual <= RELAXATION_ACCEPTED * tolerance and passes(W, q, dim, impulse)
+
+
+@kernel(allocates=True)
+def passes(W, q, dim, impulse):
+    """Whether an impulse (n,) leaves no approach and gains no energy."""
     n, count = q.size, q.size // dim
     scale, response, velocity = np.empty(count), np.empty(n), np.empty(n)
     kinetic_scales(W, dim, scale)

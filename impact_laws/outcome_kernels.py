@@ -67,20 +67,24 @@ def judge(inertia, impulse, before, response, velocity, kinetic_scale, dim, thre
     strongest = 0.0
     given = 0.0
     stored = 0.0
+    pressed = 0.0
     for i in range(impulse.size):
         fastest = max(fastest, abs(before[i]))
+        pressed += abs(impulse[i])
         if inertia[i, i] > 0.0:
             measure = max(measure, abs(before[i]) / np.sqrt(inertia[i, i]))
         strongest = max(strongest, abs(response[i]))
         given += impulse[i] * before[i]
         stored += 0.5 * impulse[i] * response[i]
     # velocities carry the rounding of their largest component, tangential ones included
-    rounding = ROUNDING * (fastest + strongest) / smallest_scale
+    rounding = ROUNDING * (fastest + strongest)
     code = FINE
     # and solvers err by a fraction of the fastest component: slow approach beside fast slip cannot be met better
-    if not least >= min(threshold, -OUTCOME_RESIDUAL * largest - LCP_RESIDUAL * measure - rounding):
+    if not least >= min(
+        threshold, -OUTCOME_RESIDUAL * largest - LCP_RESIDUAL * measure - rounding / smallest_scale
+    ):
         code = APPROACHES
-    elif not given + stored <= ENERGY_GAIN * (abs(given) + stored):
+    elif not given + stored <= ENERGY_GAIN * (abs(given) + stored) + rounding * pressed:
         code = GAINS_ENERGY
     return code, least, given + stored
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from ..compiled import Part
 from ..impact_laws import ImpactLaw
 from . import python_parts
-from .engine import kinds_kernels
+from .engine import kinds_kernels, law_kernels
 from .engine.pairs_kernels import (
     BALLS,
     HULLS,
@@ -83,6 +83,7 @@ def equip(world: World, law: ImpactLaw) -> None:
     if compiled is not None:
         set_parameters(world, law)
         parts.append(("law", None, compiled, True))
+        parts.append(("law_with_loss", None, law_kernels.law_reflection_with_loss, False))
     with _no_collection():
         for field, place, part, sure in parts:
             address = part.address if sure else python_parts.compiled_when_called(field, place, part)

@@ -7,8 +7,9 @@ goes into the table of stages.
 
 import numpy as np
 
-from ...compiled import kernel, part
-from ...impact_laws.newton_kernels import NEWTON_AT_ONCE, good_enough, newton_dense
+from ...compiled import call, kernel, part
+from ...impact_laws.lcp_kernels import SOLVED, solve_lcp_kernel
+from ...impact_laws.newton_kernels import NEWTON_AT_ONCE, good_enough, newton_dense, passes
 from ...impact_laws.outcome_kernels import meets, work_of
 from ...impact_laws.reflection_kernels import FEASIBLE, IMMOVABLE, TOO_MANY, reflect
 from ...impact_laws.relaxation_kernels import (
@@ -21,7 +22,7 @@ from ...impact_laws.relaxation_kernels import (
 from ...impact_laws.sequential_lcp_kernels import RECORD_FULL as ROOM_USED
 from ...impact_laws.sequential_lcp_kernels import resolve_in_turn
 from ...impact_laws.stronge_kernels import RECORD_FULL, RESTITUTION_ENDS, resolve_contacts
-from ...impact_laws.tolerances import APPROACH, RESTITUTION_GAIN
+from ...impact_laws.tolerances import APPROACH, RELAXATION_ACCEPTED, RESTITUTION_GAIN
 from ..kernels import matrix, vector, wholes, wholes2, zeros
 from ..tolerances import LEAST_APPROACH
 from .shapes_kernels import float_matrix, float_numbers
@@ -126,40 +127,148 @@ def law_sequential_lcp(world, i, j):
 def law_reflection(world, i, j):
     """`SequentialReflection` of contacts without loss, or of one alone. Stages: the contacts reflected."""
     w = header(world)
-    count, dim = w.found_count, w.dim
+    count = w.found_count
     W, u = problem_matrix(world), problem_part(world, 0)
     restitution, scale = problem_part(world, 2), problem_part(world, 3)
+    threshold = approach_threshold(world, u, scale)
     if count == 1 and restitution[0] < 1.0:
-        approaches = u[0] / scale[0] < approach_threshold(world, u, scale)
-        return reflect_with_loss(world, W[0, 0], u[0], restitution[0], approaches)
+        return reflect_with_loss(world, W[0, 0], u[0], restitution[0], u[0] / scale[0] < threshold)
+    loses = False
     for k in range(count):
-        if restitution[k] < 1.0:
-            return NEEDS_PYTHON
-    N, after, before, impulse = matrix(count, count), vector(count), vector(count), zeros(dim * count)
+        loses = loses or restitution[k] < 1.0
+    if loses:
+        return call(w.law_with_loss, world, 0, 0)
+    N, before, elastic = matrix(count, count), vector(count), vector(count)
+    normal_problem(world, N, before)
+    ended = reflect_all(world, N, before, elastic)
+    if ended != NEEDS_PYTHON:
+        set_normal_impulses(world, elastic)
+    return RESOLVED if ended == FEASIBLE else ended
+
+
+@kernel()
+def normal_problem(world, N, before):
+    """Fill normal inverse inertia N (nc, nc) and normal velocities (nc,) of the problem."""
+    w, W, u = header(world), problem_matrix(world), problem_part(world, 0)
+    for k in range(w.found_count):
+        before[k] = u[w.dim * k]
+        for q in range(w.found_count):
+            N[k, q] = W[w.dim * k, w.dim * q]
+
+
+@kernel()
+def set_normal_impulses(world, normal):
+    """Let the contacts that were found have these normal impulses (nc,)."""
+    w, table = header(world), contacts(world)
+    for k in range(w.found_count):
+        c = table[found(world)[k]]
+        c.impulse[0], c.impulse[1], c.impulse[2] = normal[k], 0.0, 0.0
+
+
+@kernel(allocates=True)
+def reflect_all(world, N, before, elastic):
+    """Fill elastic (nc,) with the normal impulses of reflections, summed as `SequentialReflection` does, and note
+    the contacts reflected; how it ended."""
+    w, count, scale = header(world), before.size, problem_part(world, 3)
+    velocity = vector(count)
     for k in range(count):
-        after[k] = before[k] = u[dim * k]
-        for q in range(count):
-            N[k, q] = W[dim * k, dim * q]
+        velocity[k], elastic[k] = before[k], 0.0
     sequence = wholes(min(w.law_limit, MOST_STAGES if count > 1 else 2))
-    made, ended = reflect(
-        N, after, scale, approach_threshold(world, u, scale), w.law_order, in_turn(count), 1, sequence
-    )
+    threshold = approach_threshold(world, problem_part(world, 0), scale)
+    made, ended = reflect(N, velocity, scale, threshold, w.law_order, in_turn(count), 1, sequence)
     if ended == TOO_MANY and sequence.size < w.law_limit:
         return NEEDS_PYTHON
     reserve(world, _STAGES, made)
     numbers = float_numbers(w.stages, 0, made)
-    for k in range(made):  # impulses as `SequentialReflection` sums them
+    for k in range(count):
+        velocity[k] = before[k]
+    for k in range(made):
         contact = sequence[k]
         numbers[k] = contact
-        approach = before[contact]
+        approach = velocity[contact]
         step = -2.0 * approach / N[contact, contact]
-        impulse[dim * contact] += step
+        elastic[contact] += step
         for q in range(count):
-            before[q] += step * N[contact, q]
-        before[contact] = -approach
+            velocity[q] += step * N[contact, q]
+        velocity[contact] = -approach
     w.stages_count, w.stage_width = made, 1
-    set_impulses(world, impulse)
-    return RESOLVED if ended == FEASIBLE else ended
+    return ended
+
+
+@part(allocates=True)
+def law_reflection_with_loss(world, i, j):
+    """`SequentialReflection` of several contacts that lose energy: between their plastic impact and reflections.
+    Stages: the contacts reflected."""
+    w = header(world)
+    count = w.found_count
+    u, restitution, scale = problem_part(world, 0), problem_part(world, 2), problem_part(world, 3)
+    threshold, approaches = approach_threshold(world, u, scale), False
+    for k in range(count):
+        approaches = approaches or u[w.dim * k] / scale[k] < threshold
+    N, before, plastic, elastic = matrix(count, count), vector(count), zeros(count), zeros(count)
+    if not approaches:
+        set_normal_impulses(world, plastic)
+        return RESOLVED
+    normal_problem(world, N, before)
+    status, _, _, _ = solve_lcp_kernel(N, before, plastic)
+    if status != SOLVED:
+        return NEEDS_PYTHON
+    overall = overall_restitution(before, plastic, restitution)
+    if overall > 0.0:
+        ended = reflect_all(world, N, before, elastic)
+        if ended != FEASIBLE:
+            w.stages_count = 0
+            return NEEDS_PYTHON
+        mix(N, before, plastic, elastic, overall)
+    set_normal_impulses(world, plastic)
+    return RESOLVED
+
+
+@kernel()
+def overall_restitution(before, plastic, restitution):
+    """The coefficient of an impact as a whole, as `SequentialReflection` has it: of the squares of those of the
+    contacts that press in the plastic impact the mean by their work."""
+    least, largest, work, kept = np.inf, 0.0, 0.0, 0.0
+    for k in range(before.size):
+        if plastic[k] > 0.0:
+            least, largest = min(least, restitution[k]), max(largest, restitution[k])
+        lost = -0.5 * plastic[k] * before[k]
+        work, kept = work + lost, kept + lost * restitution[k] ** 2
+    if least == np.inf:
+        for k in range(before.size):
+            largest = max(largest, restitution[k])
+        return largest
+    if least == largest or work <= 0.0:
+        return largest
+    return min(max(np.sqrt(max(kept / work, 0.0)), least), largest)
+
+
+@kernel(allocates=True)
+def mix(N, before, plastic, elastic, overall):
+    """Let the impulses `plastic` (nc,) be those between them and `elastic` that lose 1 - R² of what the plastic
+    impact loses, with R = `overall`: see `SequentialReflection`."""
+    count, c, b, pulls = before.size, 0.0, 0.0, False
+    difference = vector(count)
+    for k in range(count):
+        difference[k] = elastic[k] - plastic[k]
+        pulls = pulls or elastic[k] < 0.0
+    for k in range(count):
+        after, changed = before[k], 0.0
+        for q in range(count):
+            after += N[k, q] * plastic[q]
+            changed += N[k, q] * difference[q]
+        c += difference[k] * changed
+        b += difference[k] * after
+    if not pulls:
+        b = max(b, 0.0)
+    square = overall * overall
+    root = np.sqrt(b * b + c * square * (c + 2.0 * b)) if c > 0.0 else 0.0
+    if b < 0.0 and c > 0.0:
+        share = min((root - b) / c, 1.0)
+    else:  # this form of the root has no cancellation for small c
+        share = min(square * (c + 2.0 * b) / (b + root), 1.0) if b + root > 0.0 else overall
+    for k in range(count):
+        plastic[k] += share * difference[k]
 
 
 @kernel(allocates=True)
@@ -209,19 +318,25 @@ def law_dissipation(world, i, j):
         sweeps, residual = relax_and_judge(
             W, u, friction, w.law_order, dim, min(FEW_SWEEPS, w.law_limit), w.law_accuracy, impulse
         )
-        solved = residual <= w.law_accuracy
-        if not solved and u.size <= NEWTON_AT_ONCE and w.law_order == MAXIMUM_DISSIPATION:
+        most = w.law_accuracy
+        if residual > most and u.size <= NEWTON_AT_ONCE and w.law_order == MAXIMUM_DISSIPATION:
             frames = np.empty((count, 10))
             frames_of(W, friction, dim, frames)
             residual, numbers[2] = newton_dense(
                 W, u, friction, frames, w.law_order, dim, w.law_accuracy, impulse, impulse, residual
             )
-            solved = good_enough(W, u, dim, impulse, residual, w.law_accuracy)
-        if bounces:  # with all of the coefficients, or else Python finds the share of them
+            most *= RELAXATION_ACCEPTED
+        if residual > most:
+            solved = False
+        elif bounces:  # with all of the coefficients, or else Python finds the share of them
             given, stored = work_of(W, impulse, before)
             scale = problem_part(world, 3)
-            solved = solved and meets(W, u, impulse, scale, dim, approach_threshold(world, u, scale))
+            solved = good_enough(W, u, dim, impulse, residual, w.law_accuracy) and meets(
+                W, u, impulse, scale, dim, approach_threshold(world, u, scale)
+            )
             solved = solved and given + stored <= RESTITUTION_GAIN * abs(given)
+        else:  # a small share of impulses that wedge bodies may be all of the impact
+            solved = passes(W, u, dim, impulse)
         if not solved:
             w.stages_count = 0
             return NEEDS_PYTHON

@@ -508,6 +508,7 @@ HEADER = np.dtype(
         ("stage_width", WHOLE),  # numbers of a stage that are noted
         # parts, by their addresses
         ("law", WHOLE),
+        ("law_with_loss", WHOLE),  # of several contacts, of a law that differs there
         ("grow", WHOLE),
         ("place", WHOLE),
         ("hold", WHOLE),

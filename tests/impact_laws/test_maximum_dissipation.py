@@ -445,3 +445,18 @@ def test_ten_thousand_hyperstatic_problems(rule):
     assert approach >= -1.1e-8  # and 1e-9 of the fastest slip, as outcomes are judged
     allowed = {"maximum-dissipation": (30, 150), "coulomb": (0, 0)}[rule]
     assert (unsolved, jumping) <= allowed
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("case", ["a", "b"])
+def test_what_wedges_bodies_does_not_hide_the_impact(case, rule):
+    """Spheres between walls are wedged with 10 N s by an impact of 1e-3 N s: within the tolerance of the largest
+    impulse a contact was left approaching."""
+    saved = np.load(Path(__file__).with_name("wedged_problems.npz"))
+    arrays = (saved[f"{name}_{case}"] for name in ("W", "u", "friction", "restitution"))
+    problem = ImpactProblem(*arrays)
+    assert problem.normal_velocity.min() > -0.02
+    outcome = MaximumDissipation(friction_rule=rule).resolve(problem)
+    assert outcome.resolved, outcome.message
+    assert outcome.impulse.max() > 1.0  # else this tests nothing
+    assert outcome.energy_change <= 0.0

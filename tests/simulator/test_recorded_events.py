@@ -31,6 +31,8 @@ from carom.simulator.record.events import EventLog
 from carom.simulator.record.log import LOG_TABLES
 from carom.simulator.record.superblock import checksum
 
+from .benchmark_modules import benchmark, needs_benchmarks
+
 
 def bouncing(restitution=0.8, friction=0.0, record=None):
     """Three balls on a floor, one of which pushes the next."""
@@ -345,3 +347,30 @@ def test_damage_at_the_very_beginning_is_told_at_once(run, tmp_path, place):
 def test_checksum_is_that_of_its_publication():
     assert checksum(b"") == 0xDEADBEEF
     assert checksum(b"Four score and seven years ago") == 0x17770551
+
+
+@needs_benchmarks
+@pytest.mark.parametrize("number", [12274, 12400])
+def test_reflections_with_loss_are_those_of_the_law_in_python(number):
+    """Stacks that rattle: impacts of several contacts, compiled, against the class on the problems recorded."""
+    scene, law, _ = benchmark("random_scenes").random_scene(number)
+    assert law == "reflection"
+    run = Simulator(scene, SequentialReflection(), seed=number).run(0.031)
+    reflected = several = same = 0
+    for event in run.events:
+        if event.problem is None or event.problem.contact_count < 2 or event.problem.restitution.min() == 1.0:
+            continue
+        measure = np.sort(event.problem.normal_velocity)
+        if np.diff(measure).min() <= 1e-12 * np.abs(measure).max():
+            continue  # which of two is first is rounding's choice
+        expected = SequentialReflection().resolve(event.problem)
+        assert event.outcome.status is expected.status
+        size = np.abs(expected.impulse).max()
+        np.testing.assert_allclose(event.outcome.impulse, expected.impulse, atol=1e-9 * size)
+        several, reflected = several + 1, max(reflected, len(expected.info["sequence"]))
+        same += (
+            event.outcome.info["sequence"] == expected.info["sequence"]
+        )  # but for approach at the threshold
+    assert several > 5
+    assert same > 0.8 * several
+    assert reflected > 2
