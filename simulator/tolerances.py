@@ -184,6 +184,10 @@ RIM_OVERLAP = 5e-11
 """[of the length of the scene] Overlap of a rim at the end of an implicit step for which it is made again, with a
 point of the end there."""
 
+RIM_SPEED = 1e-5
+"""[of the scene's speed] Slower approach of the rim of a cylinder that goes on by implicit steps is no impact: its
+lowest point runs around. Larger: impacts are lost. Smaller: an impact each microsecond."""
+
 NEAR_WAY = 2.0
 """[of what the largest acceleration moves a body by over a step, twice] Contacts that part by less may press again.
 Smaller: contacts that chatter are an impact each step. Larger: rows that never press."""

@@ -136,3 +136,19 @@ def core_gap(shape_a, frame_a, shape_b, frame_b, nx, ny, nz):
         nx * (frame_a[9] - frame_b[9]) + ny * (frame_a[10] - frame_b[10]) + nz * (frame_a[11] - frame_b[11])
     )
     return between + low_a + low_b, i, j
+
+
+@kernel()
+def room_on_face(shape, f, x, y, z):
+    """Distance [m] of a point of a face's plane (body axes) from the nearest side, negative beyond it."""
+    n = shape.normals[f]
+    first, last = shape.face_starts[f], shape.face_starts[f + 1]
+    room = np.inf
+    for k in range(first, last):
+        a = shape.points[shape.face_corners[k]]
+        b = shape.points[shape.face_corners[k + 1 if k + 1 < last else first]]
+        ex, ey, ez = b[0] - a[0], b[1] - a[1], b[2] - a[2]
+        lx, ly, lz = cross(n[0], n[1], n[2], ex, ey, ez)  # into the face
+        length = np.sqrt(lx * lx + ly * ly + lz * lz)
+        room = min(room, (lx * (x - a[0]) + ly * (y - a[1]) + lz * (z - a[2])) / length)
+    return room

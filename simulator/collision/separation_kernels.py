@@ -11,13 +11,24 @@ import numpy as np
 from ...compiled import kernel
 from ..kernels import cross, vector18
 from ..tolerances import CONTACT_GAP
-from .frames_kernels import core_gap, frame_of_state, lowest, lowest_point, normalised, to_body, to_world
+from .frames_kernels import (
+    core_gap,
+    frame_of_state,
+    lowest,
+    lowest_point,
+    normalised,
+    room_on_face,
+    to_body,
+    to_world,
+)
 
 _FEW_EDGE_PAIRS = 400
 _ROUNDING = 4e-16
 _SHIFT = 1e-3
 _TIED = 16
 _EXPANSIONS = 128
+_ACROSS = 0.5  # cosine: faces that an axis leaves so steeply are looked at first
+_INSIDE = 1e-6  # of the size: places so far from its sides are on a face
 _SHALLOW = 1e-12  # of the size: less overlap is rounding of the event search, for which any good axis will do
 
 
@@ -424,6 +435,47 @@ def _tied_points(shape, frame, nx, ny, nz, tolerance, found):
     return count
 
 
+@kernel()
+def face_axis(shape_a, frame_a, shape_b, frame_b, nx, ny, nz, size):
+    """An axis across a face that n points out of, with the lowest point over it inside its sides, where there is
+    one: (whether, axis, separation). No other axis separates the shapes more: that point is as far from the face,
+    or, by far less than it is from the sides, within the shape."""
+    for side in range(2):
+        shape, frame = (shape_b, frame_b) if side == 1 else (shape_a, frame_a)
+        sign = 1.0 if side == 1 else -1.0
+        mx, my, mz = to_body(frame, sign * nx, sign * ny, sign * nz)
+        face, most = -1, _ACROSS
+        if shape.disk > 0.0:
+            if abs(mz) < most:
+                continue
+            mx, my, mz = 0.0, 0.0, 1.0 if mz > 0.0 else -1.0
+        else:
+            for f in range(shape.normals.shape[0]):
+                along = shape.normals[f, 0] * mx + shape.normals[f, 1] * my + shape.normals[f, 2] * mz
+                if along > most:
+                    face, most = f, along
+            if face < 0:
+                continue
+            mx, my, mz = shape.normals[face, 0], shape.normals[face, 1], shape.normals[face, 2]
+        ax, ay, az = to_world(frame, mx, my, mz)
+        s, _, _ = core_gap(shape_a, frame_a, shape_b, frame_b, sign * ax, sign * ay, sign * az)
+        if s < -1e-3 * _INSIDE * size:
+            continue
+        if side == 1:
+            _, x, y, z = lowest_point(shape_a, frame_a, ax, ay, az)
+        else:
+            _, x, y, z = lowest_point(shape_b, frame_b, ax, ay, az)
+        x, y, z = to_body(frame, x - frame[9], y - frame[10], z - frame[11])
+        if shape.disk > 0.0:
+            x, y = x - shape.points[0, 0], y - shape.points[0, 1]
+            room = shape.disk - np.sqrt(x * x + y * y)
+        else:
+            room = room_on_face(shape, face, x, y, z)
+        if room >= _INSIDE * size:
+            return True, sign * ax, sign * ay, sign * az, s
+    return False, nx, ny, nz, 0.0
+
+
 @kernel(allocates=True)
 def climbed_axis(shape_a, frame_a, shape_b, frame_b, nx, ny, nz, cone, size, near_a, near_b):
     """Climb from the axis n to the greatest separation: (axis, separation).
@@ -431,8 +483,12 @@ def climbed_axis(shape_a, frame_a, shape_b, frame_b, nx, ny, nz, cone, size, nea
     Each round takes the best of the axes that features near n define, of the free stationary point and of
     those across one edge, until nothing better is found. Apart, the separation has no other maxima.
     """
-    best, i, j = core_gap(shape_a, frame_a, shape_b, frame_b, nx, ny, nz)
     disks = shape_a.disk > 0.0 or shape_b.disk > 0.0
+    if disks:
+        found, x, y, z, s = face_axis(shape_a, frame_a, shape_b, frame_b, nx, ny, nz, size)
+        if found:
+            return x, y, z, s
+    best, i, j = core_gap(shape_a, frame_a, shape_b, frame_b, nx, ny, nz)
     tied = np.empty((2, _TIED), np.int64)
     for turn in range(20):
         before = best
@@ -762,6 +818,9 @@ def separation(shape_a, frame_a, shape_b, frame_b, size, nx, ny, nz, S, near_a, 
                 shape_a, frame_a, shape_b, frame_b, x, y, z, 0.3, size, near_a, near_b
             )
         return x, y, z, gap - radius
+    found, x, y, z, s = face_axis(shape_a, frame_a, shape_b, frame_b, nx, ny, nz, size)
+    if found:
+        return x, y, z, s - radius
     shift = 10.0 * _SHIFT * size
     for _ in range(3):
         if distance > shift:

@@ -8,9 +8,9 @@ from ..kernels import vector13, wholes
 from ..movers.ends_kernels import LEAVES
 from ..movers.joint_parts_kernels import TOUCH
 from ..movers.system_kernels import note_places, place, read_state, show_members, states_now
-from ..tolerances import SAME_NORMAL, SAME_PLACE
+from ..tolerances import CONTACT_GAP, SAME_NORMAL, SAME_PLACE
 from .cells_kernels import list_others
-from .contacts_kernels import LIMIT, attach, carry_over, drop_contact, is_apart, reach_of
+from .contacts_kernels import LIMIT, attach, carry_over, drop_contact, is_apart, may_wait, reach_of
 from .flight_kernels import bring
 from .meetings_kernels import earliest_meeting
 from .pairs_kernels import collide, inside_row, kind_of, size_of
@@ -35,6 +35,7 @@ from .tables_kernels import (
     touched,
 )
 
+_CUT_SHORT = 10.0  # of CONTACT_GAP: contacts are off by less within an implicit step that keeps them closed
 _FOUND, _MEMBERS, _TOUCHED = NUMBER["found"], NUMBER["members"], NUMBER["touched"]
 
 
@@ -253,8 +254,13 @@ def show_place(world):
 
 @kernel()
 def only_near(world, c):
-    """Whether a contact is one that has parted, and does not touch again."""
-    return c.mode == NEAR and is_apart(world, c)
+    """Whether a contact is one that has parted, and does not touch again; or one that closes, or presses, only at
+    the end of an implicit step, which something else has cut short."""
+    if c.mode == NEAR:
+        return is_apart(world, c)
+    if c.mode == OPEN or not may_wait(world, c.first, c.second):
+        return False
+    return c.gap > _CUT_SHORT * CONTACT_GAP * size_of(world, c.first, c.second)
 
 
 @kernel(allocates=True)

@@ -27,12 +27,13 @@ from ..tolerances import (
     LEAST_TURN,
     MICRO_STEP,
     MOST_CRAWLS,
+    RIM_SPEED,
     STAY,
     STOPPED_SLIP,
 )
 from .bounces_kernels import mark_closing, note_bounces
 from .cells_kernels import change_cell, list_others, settle_in
-from .contacts_kernels import EDGE, RIM, may_be_near
+from .contacts_kernels import EDGE, RIM, may_be_near, may_wait
 from .flight_kernels import bring, fly
 from .gather_kernels import (
     begin_event,
@@ -64,7 +65,7 @@ from .log_kernels import (
     log_work,
 )
 from .meetings_kernels import earliest_meeting, look_at, plan, search
-from .pairs_kernels import collide, inside_row, pair_row, size_of
+from .pairs_kernels import collide, has_cylinder, inside_row, pair_row, size_of
 from .queue_kernels import (
     BOUND,
     CELL,
@@ -299,12 +300,28 @@ def resolve(world):
     dissolve_islands(world)
     set_aside(world)
     w.approach = largest_approach(world)
-    if w.approach > slow_speed(world):
+    if w.approach > slow_speed(world) and not comes_down_slowly(world):
         return take_impulses(world) if ask(world, IN_IMPACT) else ASK_LAW
     why = settle(world)  # rounding brought them here: no impact
     if why == JAMMED:
         return take_impulses(world) if ask_again(world) else ASK_LAW
     return why
+
+
+@kernel()
+def comes_down_slowly(world):
+    """Whether nothing approaches but cylinders, so slowly that it is a rim, all but flat, whose lowest point runs
+    around: implicit steps, by which their bodies go on, close it where it is now."""
+    w, placed, slow = header(world), local_placed(world), slow_speed(world)
+    for k in range(w.found_count):
+        c = contacts(world)[found(world)[k]]
+        if -placed[k, 15] <= slow:
+            continue
+        if -placed[k, 15] > RIM_SPEED * w.speed or not has_cylinder(world, c.first, c.second):
+            return False
+        if not may_wait(world, c.first, c.second):
+            return False
+    return True
 
 
 @kernel()

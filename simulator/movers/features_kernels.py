@@ -8,6 +8,7 @@ of the normal that belong to another feature. Below zero its pair has to be look
 import numpy as np
 
 from ...compiled import call, kernel
+from ..collision.frames_kernels import room_on_face
 from ..engine.contacts_kernels import EDGE, FACE, LIMIT, POINT, RIM
 from ..engine.pairs_kernels import (
     BALL,
@@ -36,22 +37,6 @@ from ..engine.tables_kernels import (
 )
 from ..kernels import cross, matrix3x3, rotation_matrix_into, turned_back, vector3
 from ..tolerances import CONTACT_GAP, STAY
-
-
-@kernel()
-def room_on_face(shape, f, x, y, z):
-    """Distance [m] of a point of a face's plane (body axes) from the nearest side, negative beyond it."""
-    n = shape.normals[f]
-    first, last = shape.face_starts[f], shape.face_starts[f + 1]
-    room = np.inf
-    for k in range(first, last):
-        a = shape.points[shape.face_corners[k]]
-        b = shape.points[shape.face_corners[k + 1 if k + 1 < last else first]]
-        ex, ey, ez = b[0] - a[0], b[1] - a[1], b[2] - a[2]
-        lx, ly, lz = cross(n[0], n[1], n[2], ex, ey, ez)  # into the face
-        length = np.sqrt(lx * lx + ly * ly + lz * lz)
-        room = min(room, (lx * (x - a[0]) + ly * (y - a[1]) + lz * (z - a[2])) / length)
-    return room
 
 
 @kernel()
