@@ -238,7 +238,11 @@ def examined(number: int, limit: float) -> dict[str, Any]:
     times = np.linspace(0.0, end, 200)
     energy = np.array([simulator.model.energy(trajectory.sample(t)) for t in times])
     kinetic = simulator.model.kinetic_energy(trajectory.sample(0.0))
-    scale = max(np.ptp(energy), kinetic, 1e-300)
+    scale = max(np.ptp(energy), kinetic)
+    if scale == 0.0:  # nothing moves: of a fall by a thousandth of a body's size
+        pull = float(np.linalg.norm(simulator.model.gravity))
+        moving = [body for body in trajectory.scene.bodies if not body.fixed]
+        scale = max(1e-3 * pull * max(body.mass * body.shape.bounding_radius for body in moving), 1e-300)
     ledger = trajectory.ledger(np.array([0.0, end]))
     told["gained"] = float(max(0.0, np.diff(energy).max())) / scale
     told["residual"] = float(np.abs(ledger.residual).max()) / scale
