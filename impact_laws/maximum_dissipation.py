@@ -13,6 +13,7 @@ from .law import checked_count, quietly
 from .newton_restitution import asked_for, gains, largest_share, rebound, with_largest_share
 from .outcome import ImpactOutcome, ImpactStatus
 from .relaxation import NetworkRelaxation, Relaxation, relax_in_parts
+from .tolerances import RELAXATION_FINEST
 
 Array = NDArray[np.float64]
 
@@ -20,8 +21,6 @@ RULES = {
     "maximum-dissipation": relaxation_kernels.MAXIMUM_DISSIPATION,
     "coulomb": relaxation_kernels.COULOMB,
 }
-LEAST_TOLERANCE = 1e-13
-"""[of the largest impulse] What rounding leaves to ask for."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +129,7 @@ class MaximumDissipation:
             rule = RULES[self.friction_rule]
             relaxation_kernels.ask_for_normal_velocity(inertia, normal, rule, problem.dim, velocity)
         solver, outcome = self._relaxed_to(problem, velocity, impulse, tolerance, rng)
-        while outcome.status is ImpactStatus.INACCURATE and solver.residual <= tolerance > LEAST_TOLERANCE:
+        while outcome.status is ImpactStatus.INACCURATE and solver.residual <= tolerance > RELAXATION_FINEST:
             # contacts that wedge bodies with impulses far above those of the impact: its share of them is finer
             tolerance *= 1e-2
             solver, outcome = self._relaxed_to(problem, velocity, solver.impulse, tolerance, rng)

@@ -226,6 +226,10 @@ nothing approaches any more and no energy is gained: contacts of a face that are
 contradict each other by that. Larger: forces of contacts are wrong. Smaller: such problems take thousands of
 sweeps, or count as unsolved."""
 
+RELAXATION_FINEST = 1e-13
+"""[of the largest impulse] Tolerance at which a solution that leaves an approach is not made finer: what is left is
+rounding. Larger: impulses that wedge bodies hide an impact. Smaller: steps that bring it no nearer."""
+
 RELAXATION_SLIDING = 1.0 - 1e-9
 """Share of the cone's tangential impulse from which a contact counts as sliding when its last impulse is looked at.
 Larger: rounding makes a sliding contact a sticking one. Smaller: sticking ones are taken for sliding."""

@@ -184,6 +184,11 @@ RIM_OVERLAP = 5e-11
 """[of the length of the scene] Overlap of a rim at the end of an implicit step for which it is made again, with a
 point of the end there."""
 
+CUT_SHORT = 10.0
+"""[CONTACT_GAP] Gap of a contact within an implicit step, at whose end it is closed, from which on it is open where
+something else cuts the step short. Smaller: what is only off within the step opens. Larger: bodies are pulled
+shut."""
+
 RIM_SPEED = 1e-5
 """[of the scene's speed] Slower approach of the rim of a cylinder that goes on by implicit steps is no impact: its
 lowest point runs around. Larger: impacts are lost. Smaller: an impact each microsecond."""

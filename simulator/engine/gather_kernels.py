@@ -8,7 +8,7 @@ from ..kernels import vector13, wholes
 from ..movers.ends_kernels import LEAVES
 from ..movers.joint_parts_kernels import TOUCH
 from ..movers.system_kernels import note_places, place, read_state, show_members, states_now
-from ..tolerances import CONTACT_GAP, SAME_NORMAL, SAME_PLACE
+from ..tolerances import CONTACT_GAP, CUT_SHORT, SAME_NORMAL, SAME_PLACE
 from .cells_kernels import list_others
 from .contacts_kernels import LIMIT, attach, carry_over, drop_contact, is_apart, may_wait, reach_of
 from .flight_kernels import bring
@@ -35,7 +35,6 @@ from .tables_kernels import (
     touched,
 )
 
-_CUT_SHORT = 10.0  # of CONTACT_GAP: contacts are off by less within an implicit step that keeps them closed
 _FOUND, _MEMBERS, _TOUCHED = NUMBER["found"], NUMBER["members"], NUMBER["touched"]
 
 
@@ -260,7 +259,7 @@ def only_near(world, c):
         return is_apart(world, c)
     if c.mode == OPEN or not may_wait(world, c.first, c.second):
         return False
-    return c.gap > _CUT_SHORT * CONTACT_GAP * size_of(world, c.first, c.second)
+    return c.gap > CUT_SHORT * CONTACT_GAP * size_of(world, c.first, c.second)
 
 
 @kernel(allocates=True)

@@ -130,9 +130,9 @@ def law_reflection(world, i, j):
     count = w.found_count
     W, u = problem_matrix(world), problem_part(world, 0)
     restitution, scale = problem_part(world, 2), problem_part(world, 3)
-    threshold = approach_threshold(world, u, scale)
     if count == 1 and restitution[0] < 1.0:
-        return reflect_with_loss(world, W[0, 0], u[0], restitution[0], u[0] / scale[0] < threshold)
+        approaches = u[0] / scale[0] < approach_threshold(world, u, scale)
+        return reflect_with_loss(world, W[0, 0], u[0], restitution[0], approaches)
     loses = False
     for k in range(count):
         loses = loses or restitution[k] < 1.0

@@ -22,7 +22,7 @@ from ..engine.tables_kernels import (
     local_turn,
     motions,
 )
-from ..kernels import TERMS, matrix, vector
+from ..kernels import TERMS, matrix, zeros
 from ..tolerances import MICRO_GAIN
 from .force_kernels import contact_rates
 from .system_kernels import place_bodies, problem
@@ -156,12 +156,10 @@ def rest_of_work(world, C, springs, work):
 def piece_work(world, span, C, work):
     """Fill work (CHANNELS, DEGREE), by powers of the share of `span` [s], with what is done over a step of
     polynomials C under local forces and accelerations that stay; the island is placed at its start."""
-    w, springs = header(world), vector(DEGREE)
-    for p in range(DEGREE):
-        springs[p] = 0.0
-        for n in range(CHANNELS):
-            work[n, p] = 0.0
+    w, springs = header(world), zeros(DEGREE)
     for n in range(CHANNELS):
+        for p in range(DEGREE):
+            work[n, p] = 0.0
         work[n, 1] = span * w.power[n]
     work[FRICTION, 1], work[FRICTION, 2] = friction_work(world, span)
     springs[1] = span * w.spring_power
@@ -174,13 +172,12 @@ def implicit_work(world, span, C, rubbed, work):
     drives, springs, drag and functions do by their powers at its start, middle and end, by Simpson's rule. The
     island is placed at the start."""
     w = header(world)
-    springs, power, at = vector(DEGREE), matrix(3, CHANNELS), matrix(w.m, 13)
-    for p in range(DEGREE):
-        springs[p] = 0.0
-        for n in range(CHANNELS):
+    springs, power, at = zeros(DEGREE), matrix(3, CHANNELS), matrix(w.m, 13)
+    for n in range(CHANNELS):
+        for p in range(DEGREE):
             work[n, p] = 0.0
     if w.forces != 0:
-        for look in range(3):
+        for look in (1, 2, 0):  # the start last, where the island stays placed
             on_step(C, 0.5 * look, at)
             place_bodies(world, at)
             w.asked_time = w.time + 0.5 * look * span
@@ -189,9 +186,6 @@ def implicit_work(world, span, C, rubbed, work):
             for n in range(CLOSING):
                 power[look, n] = w.power[n]
             power[look, CLOSING] = w.spring_power
-        on_step(C, 0.0, at)
-        place_bodies(world, at)
-        w.asked_time = w.time
         for n in range(CHANNELS):
             done = springs if n == CLOSING else work[n]
             first, middle, last = power[0, n], power[1, n], power[2, n]
