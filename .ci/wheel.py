@@ -2,7 +2,8 @@
 
 The package is installed aside, `carom warm` runs there once for each kind of processor, and what numba has kept is
 put into the wheel, which then belongs to this system and version of Python. Kernels are found by the versions of
-numba, llvmlite and numpy that are installed here; with others they are compiled as from any wheel.
+numba, llvmlite and numpy that are installed here; with others they are compiled as from any wheel. With ``--here``
+this checkout finds them too, until a kernel is edited: tests then run what is shipped, and need not compile it.
 """
 
 import argparse
@@ -20,6 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 KEPT = (".nbi", ".nbc")
+HERE = ROOT / "face" / "shipped_kernels"
 
 
 def main() -> None:
@@ -28,10 +30,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--kinds", default=usual, help=f"kinds of processors, with commas between; {usual}")
     parser.add_argument("--out", type=Path, default=ROOT / "dist", help="folder of the wheel")
+    parser.add_argument("--here", action="store_true", help="let this checkout use the kernels, too")
     parser.add_argument("--starts", default="", help="code to run instead of what `carom warm` compiles")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as aside:
         print(made_wheel(Path(aside), options.kinds.split(","), options.out, options.starts))
+        if options.here:
+            shutil.rmtree(HERE, ignore_errors=True)
+            shutil.copytree(Path(aside) / "site" / "carom" / HERE.name, HERE)
 
 
 def made_wheel(aside: Path, kinds: list[str], out: Path, starts: str) -> Path:

@@ -3,6 +3,7 @@
 python benchmarks/kernel_profile.py newtons-cradle
 python benchmarks/kernel_profile.py --random 7149 --until 0.4
 python benchmarks/kernel_profile.py --heap 8
+python benchmarks/kernel_profile.py --toss 0 --times 200
 
 Kernels that the compiler has merged into their callers count as these. Compiling is done in a run before.
 """
@@ -22,7 +23,7 @@ from numba.core.codegen import JITCodeLibrary
 from random_scenes import LAWS, random_scene
 from rich.console import Console
 from rich.table import Table
-from speed import boxed, heaped
+from speed import boxed, heaped, tossed
 
 import carom
 from carom.demos import demo_by_name
@@ -86,6 +87,8 @@ def run_made(options: argparse.Namespace) -> None:
         scene, law, until = heaped(options.heap, 0.0), carom.MaximumDissipation(), 1.5
     elif options.spheres is not None:
         scene, law, until = boxed(options.spheres, 0.0), carom.MaximumDissipation(), 1.0
+    elif options.toss is not None:
+        scene, law, until = tossed(options.toss), carom.StrongeCoulomb(), 10.0
     elif options.random is not None:
         scene, name, _ = random_scene(options.random)
         law, until = LAWS[name](), 1.0
@@ -108,6 +111,7 @@ def main() -> None:
     parser.add_argument("--random", type=int, help="or the number of a scene of random_scenes.py")
     parser.add_argument("--heap", type=int, metavar="N", help="or a heap of so many boxes of speed.py")
     parser.add_argument("--spheres", type=int, metavar="N", help="or so many spheres in its narrow box")
+    parser.add_argument("--toss", type=int, metavar="SEED", help="or one of its cube tosses")
     parser.add_argument("--until", type=float, help="[s] of simulated time; else all of it")
     parser.add_argument(
         "--times", type=int, default=1, help="runs, beside which starting counts for less (1)"
@@ -115,9 +119,9 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=20, help="how many (20)")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    given = (options.demo, options.random, options.heap, options.spheres)
+    given = (options.demo, options.random, options.heap, options.spheres, options.toss)
     if sum(choice is not None for choice in given) != 1:
-        parser.error("one of DEMO, --random, --heap and --spheres is needed")
+        parser.error("one of DEMO, --random, --heap, --spheres and --toss is needed")
     if options.inside:
         run_made(options)
         return

@@ -325,8 +325,8 @@ def main() -> None:
         table.add_row(status, str(runs))
     console.print(table)
     ended = [told for told in results if told["status"] in GOOD]
-    console.print(f"{len(ended)} of {len(results)} end well; of these the worst:")
-    for name in ("cpu", "gained", "residual", "overlap", "loose"):
+    console.print(f"{len(ended)} of {len(results)} end well" + ("; of these the worst:" if ended else ""))
+    for name in ("cpu", "gained", "residual", "overlap", "loose") if ended else ():
         worst = max(ended, key=lambda told: told.get(name, 0.0))
         console.print(f"  {name} {worst.get(name, 0.0):.3g} (scene {worst['number']})")
     if apart := [told["number"] for told in ended if told.get("repeats") is False]:

@@ -65,6 +65,11 @@ LEAST_APPROACH = 1e-11
 what moves elsewhere. Larger: laws leave impacts. Smaller: contacts that strike each other in turn, in heaps that
 settle, go on until nothing is left of an impact that was next to nothing."""
 
+FAINT = 1e-7
+"""[of the scene's speed] Of a slower approach a law need not find an outcome: where it finds none, slip ends within
+a micro-step, as where no contact forces keep bodies apart. Larger: what fails is not said. Smaller: runs end where
+bodies that are wedged begin to slip."""
+
 IMPATIENT, MOST_PATIENCE = 12, 12
 """Impacts of a body at one instant, each so many of which double APPROACH, and how often they may: what laws leave
 of an approach at stiff joints is more than rounding."""
@@ -95,6 +100,10 @@ Larger: joints of bodies very unlike in mass are lost. Smaller: closed loops are
 
 PLANE_SPEED = 1e-12
 """[of the speed] Velocity out of the plane of a planar scene that is taken for rounding at the start."""
+
+OFF_JOINTS = 1e-12
+"""[of the kinetic energy before an impact] Work of impulses of joints that is noted: joints that hold do none.
+Larger: the ledger does not close. Smaller: its rounding is noted with each impact."""
 
 DRIVE_MARGIN = 1e-9
 """[of the largest force of a drive] How far a drive must ask for more, or less again, to change. Zero: it changes

@@ -2,7 +2,7 @@
 
 from ...compiled import kernel
 from ..tolerances import IMPLICIT_AT_ONCE, MOST_SHORT, MOST_SHORT_ALONE, SHORT_AGAIN, SHORT_STEP
-from .contacts_kernels import may_be_near, rim_on_face
+from .contacts_kernels import LIMIT, may_be_near, rim_on_face
 from .pairs_kernels import has_cylinder
 from .tables_kernels import NUMBER, bodies, contacts, groups, header, islands, motions, reserve
 
@@ -76,17 +76,19 @@ def tell_stiff(world, island):
     and no longer where it has contacts that cannot. Whether it does only from now on.
 
     One body alone is followed exactly, its contacts are few; unless it is wedged and has chattered for much longer.
-    So are bodies whose contacts, where they part and touch again, would be an impact each step.
+    So are bodies on joints that are at their limits, until then. And so are, for ever, bodies whose contacts, where
+    they part and touch again, would be an impact each step.
     """
     w, e = header(world), islands(world)[island]
-    most = MOST_SHORT if e.bodies > 1 else MOST_SHORT_ALONE
+    most = MOST_SHORT if e.bodies > 1 and not at_limit(world, island) else MOST_SHORT_ALONE
     if e.implicit == 0 and (e.short < most or w.longest_implicit_step == 0.0 or w.fixed_step > 0.0):
         return False
     may = e.bodies > 1 or is_wedged(world, island)
     row = e.contact
     while row >= 0:
-        may = may and may_be_near(world, contacts(world)[row])
-        row = contacts(world)[row].fellow
+        c = contacts(world)[row]
+        may = may and (c.feature[0] == LIMIT or may_be_near(world, c))
+        row = c.fellow
     if not may:
         e.implicit = 0
         return False
@@ -94,6 +96,17 @@ def tell_stiff(world, island):
     if begins:
         e.implicit, e.short = IMPLICIT_AT_ONCE, most - SHORT_AGAIN
     return begins
+
+
+@kernel()
+def at_limit(world, island):
+    """Whether a joint of an island is held at its limit."""
+    row = islands(world)[island].contact
+    while row >= 0:
+        if contacts(world)[row].feature[0] == LIMIT:
+            return True
+        row = contacts(world)[row].fellow
+    return False
 
 
 @kernel()

@@ -328,12 +328,11 @@ def end_of_room(world, C, scratch, must):
         for _ in range(3 if look == 0 else 0):
             if room >= 0.0:
                 break
-            if kind == OF_JOINTS and rate >= 0.0:  # rounding: it is about to come in again, or it ends here
-                room = 0.0
-                break
-            if kind == OF_JOINTS or must <= 0.0:
+            if (kind == OF_JOINTS and rate < 0.0) or (kind != OF_JOINTS and must <= 0.0):
                 return 0.0, which
-            less = max(must, -room) if kind == OF_FEATURES else PENETRATION * header(world).length
+            less = 0.0  # a joint about to come in again is only not to go farther
+            if kind != OF_JOINTS:
+                less = max(must, -room) if kind == OF_FEATURES else PENETRATION * header(world).length
             allowed[kind] = less - room
             room, rate, which, kind = least_room(world, allowed)
         if look > 0 and room >= 0.0 and which < 0 and rate_before < 0.0 < rate and before + room < np.inf:

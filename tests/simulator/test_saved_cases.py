@@ -160,6 +160,10 @@ def test_a_ball_beside_a_chain_does_not_change_it():
         9436,  # joints that were broken by 1e-8 m, since rounds on their forces ended too early
         10021,  # the same
         9175,  # slip that turns: a step of no numbers was taken, as its error was not larger than any
+        12477,  # bodies that wedge as they begin to slip: the law has no outcome for an approach of 7e-9 m/s
+        20207,  # the same, under another law
+        12293,  # a joint, 1e-9 beyond its limit after an implicit step: pieces of 1e-18 s
+        20017,  # a joint that lies at its limit while boxes chatter: explicit steps of 5e-8 s
     ],
 )
 def test_random_scenes_that_failed(number):
@@ -175,11 +179,13 @@ def test_random_scenes_that_failed(number):
 
 
 @needs_benchmarks
-def test_the_ledger_closes_where_joints_take_impacts():
-    """Saved: impulses of joints, without rows that all but depend on others, lost 3e-7 unaccounted."""
+@pytest.mark.parametrize("number", [9772, 20017])
+def test_the_ledger_closes_where_joints_take_impacts(number):
+    """Saved: impulses of joints, without rows that all but depend on others, lost 3e-7 unaccounted; and where an
+    impact cuts an implicit step short, within which joints are not quite held, 1e-8."""
     module = benchmark("random_scenes")
-    scene, law, _ = module.random_scene(9772)
-    trajectory = carom.Simulator(scene, module.LAWS[law](), seed=9772).run(1.0)
+    scene, law, _ = module.random_scene(number)
+    trajectory = carom.Simulator(scene, module.LAWS[law](), seed=number).run(1.0)
     assert trajectory.status.value in GOOD, trajectory.message
     residual = np.abs(trajectory.ledger(np.linspace(0.0, trajectory.end_time, 50)).residual)
     assert residual.max() <= 1e-9 * np.abs(trajectory.model.energy(trajectory.sample(0.0)))
