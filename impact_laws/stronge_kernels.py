@@ -341,7 +341,7 @@ def stronge_impact(W, u, mu, e, T, stages, codes):
         h, error = 1e300, STRONGE_TAYLOR * min(max(1.0, firmness * least / rho), 1e12)
         if last > 0.0:
             h = (error / last) ** (1.0 / ORDER)
-        if before > 0.0:
+        if before > last * h:  # else this bounds the step no more than the last one
             h = min(h, (error / before) ** (1.0 / (ORDER - 1)))
         turning = abs(X[0] * Y[1] - Y[0] * X[1])
         growth = X[0] * X[1] + Y[0] * Y[1]
@@ -516,53 +516,63 @@ def resolve_contacts(
     (contact, event code, cumulative I_z, I_x, I_y of that impact, compression work, sticks). Returns (status,
     rows, steps); RECORD_FULL where `record` has no room for the next impact.
     """
-    contacts = friction.size
+    cursor, count = np.array([0, seed % 2147483646 + 1]), np.zeros(3, np.int64)
+    status = go_on_with_contacts(
+        W, u, friction, restitution, scale, threshold, order, visits, cursor, dim, impacts, record, count
+    )
+    return status, count[1], count[2]
+
+
+@kernel(allocates=True)
+def go_on_with_contacts(
+    W, u, friction, restitution, scale, threshold, order, visits, cursor, dim, impacts, record, count
+):
+    """As `resolve_contacts`, after what was made already: cursor (2,) is the place in the order (`next_contact`),
+    count (3,) the impacts made, rows of `record` and steps; both change, as `u` does. Returns the status."""
     T = np.empty((5, ORDER + 2))
     stages = np.empty((3, 3))
     codes = np.empty(3, np.int64)
     block = np.zeros((3, 3))
     velocity = np.zeros(3)
-    approaching = np.empty(contacts, np.int64)
-    cursor = np.array([0, seed % 2147483646 + 1])
-    rows = 0
-    steps = 0
-    for made in range(impacts + 1):
+    approaching = np.empty(friction.size, np.int64)
+    while True:
+        rows = count[1]
+        if rows + 3 > record.shape[0] and count[0] < impacts:  # before the cursor moves
+            return RECORD_FULL
         chosen = next_contact(u, dim, scale, threshold, order, visits, cursor, approaching)
         if chosen < 0:
-            return RESOLVED, rows, steps
-        if made == impacts:
-            break
-        if rows + 3 > record.shape[0]:
-            return RECORD_FULL, rows, steps
+            return RESOLVED
+        if count[0] == impacts:
+            return TOO_MANY
         c = dim * chosen
         if not W[c, c] > 0.0:
-            return IMMOVABLE, rows, steps
+            return IMMOVABLE
         for i in range(dim):
             velocity[i] = u[c + i]
             for j in range(dim):
                 block[i, j] = W[c + i, c + j]
         if dim == 2:
             block[2, 2] = block[1, 1]  # never moved: slip and coupling have no second component
-        status, events, made_steps, work, sticks = stronge_impact(
+        status, events, steps, work, sticks = stronge_impact(
             block, velocity, friction[chosen], restitution[chosen], T, stages, codes
         )
-        steps += made_steps
         for k in range(events):
-            record[rows, 0] = chosen
-            record[rows, 1] = codes[k]
+            record[rows + k, 0] = chosen
+            record[rows + k, 1] = codes[k]
             for i in range(3):
-                record[rows, 2 + i] = stages[k, i]
-            record[rows, 5] = work
-            record[rows, 6] = sticks
-            rows += 1
+                record[rows + k, 2 + i] = stages[k, i]
+            record[rows + k, 5] = work
+            record[rows + k, 6] = sticks
+        count[0] += 1
+        count[1] += events
+        count[2] += steps
         if status != RESOLVED:
-            return status, rows, steps
+            return status
         for i in range(u.size):
             for j in range(dim):
                 u[i] += W[i, c + j] * stages[events - 1, j]
         if restitution[chosen] == 0.0:
             u[c] = 0.0  # exactly, so that rounding cannot make it approach again
-    return TOO_MANY, rows, steps
 
 
 @kernel(allocates=True, parallel=True)

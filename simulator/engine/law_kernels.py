@@ -21,7 +21,7 @@ from ...impact_laws.relaxation_kernels import (
 )
 from ...impact_laws.sequential_lcp_kernels import RECORD_FULL as ROOM_USED
 from ...impact_laws.sequential_lcp_kernels import resolve_in_turn
-from ...impact_laws.stronge_kernels import RECORD_FULL, RESTITUTION_ENDS, resolve_contacts
+from ...impact_laws.stronge_kernels import RECORD_FULL, RESTITUTION_ENDS, go_on_with_contacts
 from ...impact_laws.tolerances import APPROACH, RELAXATION_ACCEPTED, RESTITUTION_GAIN
 from ..kernels import matrix, vector, wholes, wholes2, zeros
 from ..tolerances import LEAST_APPROACH
@@ -70,21 +70,25 @@ def law_stronge(world, i, j):
     count, dim = w.found_count, w.dim
     W, before = problem_matrix(world), problem_part(world, 0)
     friction, restitution, scale = problem_part(world, 1), problem_part(world, 2), problem_part(world, 3)
-    u = vector(dim * count)
+    u, cursor, made = vector(dim * count), wholes2(), wholes(3)
+    for k in range(dim * count):
+        u[k] = before[k]
+    cursor[0], cursor[1] = 0, 2  # as of the first seed
+    made[0] = made[1] = made[2] = 0
+    threshold, order = approach_threshold(world, before, scale), in_turn(count)
     room = 64
     while True:
         reserve(world, _STAGES, room)
-        for k in range(dim * count):
-            u[k] = before[k]
-        status, rows, w.law_steps = resolve_contacts(
-            W, u, friction, restitution, scale, approach_threshold(world, u, scale),
-            w.law_order if count > 1 else 0, in_turn(count), 1, dim, w.law_limit if count > 1 else 1, stages(world),
+        status = go_on_with_contacts(
+            W, u, friction, restitution, scale, threshold, w.law_order if count > 1 else 0, order, cursor, dim,
+            w.law_limit if count > 1 else 1, stages(world), made,
         )  # fmt: skip
         if status != RECORD_FULL:
             break
         room = 4 * stages(world).shape[0]
         if room > MOST_STAGES:
             return NEEDS_PYTHON
+    rows, w.law_steps = made[1], made[2]
     impulse = zeros(dim * count)
     record = stages(world)
     for k in range(rows):

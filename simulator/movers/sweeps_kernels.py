@@ -58,7 +58,7 @@ def sweep_forces(s, p, joint, tolerance, most, steady):
     for sweep in range(most):
         change, same = 0.0, same + 1
         for c in range(nc):
-            change = max(change, sweep_contact(s, c, response[c], own[c], p, a, u))
+            change = max(change, sweep_contact(s, c, response, own, p, a, u))
             now = place_in_cone(s, c, p)
             if now != where[c]:
                 where[c], same = now, 0
@@ -101,10 +101,10 @@ def place_in_cone(s, c, p):
 
 
 @kernel()
-def sweep_contact(s, c, response, own, forces, a, u):
+def sweep_contact(s, c, responses, stiffnesses, forces, a, u):
     """Change the force of contact c among forces (nc, 3) to what its rates u (3,) ask for, its normal part first,
     and the accelerations a (m, 6) with it; by how much, in rates."""
-    p = forces[c]
+    p, own, response = forces[c], stiffnesses[c], responses[c]
     for e in range(3):
         u[e] = s.rate[c, e]
         for side in range(2):
