@@ -179,13 +179,16 @@ class _EntryLibrary(JITCodeLibrary):
     """
 
     in_parallel = False
+    vectorised = False
 
     def _optimize_final_module(self) -> None:
         for function in () if self.in_parallel else self._final_module.functions:
             if not function.is_declaration and function.linkage == Linkage.linkonce_odr:
                 function.linkage = "internal"
                 function.name = f"{function.name}.of.{self.name}"  # else code of others is taken to mean it
-        manager, builder = self._codegen._module_pass_manager(loop_vectorize=False, slp_vectorize=False)
+        manager, builder = self._codegen._module_pass_manager(
+            loop_vectorize=self.vectorised, slp_vectorize=False
+        )
         manager.run(self._final_module, builder)
 
 
@@ -226,6 +229,7 @@ class _LibraryCompiler(_FunctionCompiler):
     """Compiles into a library of a class of ours."""
 
     library_class: type = _EntryLibrary
+    vectorised = False
     cache: _KernelCache | None = None
 
     def compile(self, args: Any, return_type: Any) -> Any:
@@ -243,6 +247,7 @@ class _LibraryCompiler(_FunctionCompiler):
         context = self.targetdescr.target_context
         library = self.library_class(context.codegen(), self.py_func.__qualname__)
         library.in_parallel = self.targetoptions.get("parallel", False)
+        library.vectorised = self.vectorised
         library.enable_object_caching()
         compiled = compiler.compile_extra(
             self.targetdescr.typing_context, context, self.py_func,
@@ -272,13 +277,14 @@ class _PartCompiler(_LibraryCompiler):
 
 def _dispatcher_of(function: Callable, options: dict[str, Any], compiler_class: type) -> Any:
     options = dict(options)
-    lends = options.pop("lends")
+    lends, vectorised = options.pop("lends"), options.pop("vectorised")
     dispatcher = numba.njit(nogil=True, error_model="numpy", **options)(function)
     dispatcher.lends = lends
     plain = dispatcher._compiler
     dispatcher._compiler = compiler_class(
         plain.py_func, plain.targetdescr, plain.targetoptions, plain.locals, plain.pipeline_class
     )
+    dispatcher._compiler.vectorised = vectorised
     # Ctrl-C in the midst of it is lost where LLVM's objects are let go, or lets them go twice
     dispatcher.compile = interrupts_wait()(dispatcher.compile)
     _forget_constants(dispatcher)
@@ -370,15 +376,19 @@ def kinds_in_words(kinds: Any) -> list[str] | None:
     return words
 
 
-def kernel(*, allocates: bool = False, lends: bool = False, **options: Any) -> Callable[[Callable], Any]:
+def kernel(
+    *, allocates: bool = False, lends: bool = False, vectorised: bool = False, **options: Any
+) -> Callable[[Callable], Any]:
     """Compile a function with numba in nopython mode, released from the interpreter lock and kept on disk.
 
     The function must live in a file whose name ends in ``kernels.py``: only those are hashed. Unless it
     ``allocates`` it makes no arrays but those of `on_stack`, and gets none from what it calls: then references to
     its arrays are not counted, which takes up to nine tenths of the time of a small kernel. One that ``lends``
     returns arrays that belong to no one, as those at an address: a tuple of them, or it ``allocates`` too.
+    Where Python calls it, loops of one that is ``vectorised`` take several numbers at once, to the same bits: a
+    pivot of 48 unknowns takes half as long. It costs compiling, and loops over three or six numbers gain nothing.
     """
-    options |= {"_nrt": allocates, "lends": lends}
+    options |= {"_nrt": allocates, "lends": lends, "vectorised": vectorised}
 
     def compile_lazily(function: Callable) -> Any:
         _source_of(function)

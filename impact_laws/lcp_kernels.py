@@ -285,7 +285,7 @@ def lemke_attempt(scaled, q, cover, tie, pivot_tolerance, T, ratios, labels, z, 
     return status, pivots
 
 
-@kernel()
+@kernel(vectorised=True)
 def solve_lcp_kernel(M, q, z):
     """Scaled, safeguarded Lemke. Fills z; returns (status, pivots, restarts, residual of the scaled
     problem)."""

@@ -648,7 +648,7 @@ def one_sample(system, work, stream, limit, impulse, u, stages, kinds):
         closing = kind == RESTITUTION
 
 
-@kernel(allocates=True)
+@kernel(allocates=True, vectorised=True)
 def sample_with_path(system, seed, stages, kinds, drawn):
     """The first sample of a seed with its stages, at most as many as there is room; `drawn` (2, nc) receives its
     friction and restitution. Returns as `one_sample`."""
@@ -662,7 +662,7 @@ def sample_with_path(system, seed, stages, kinds, drawn):
     return ended
 
 
-@kernel(allocates=True, parallel=True)
+@kernel(allocates=True, parallel=True, vectorised=True)
 def many_samples(system, seed, first, limit, points, impulses, velocities, counts):
     """Samples first..first + n - 1, in parallel; each has its own random sequence.
 
