@@ -37,6 +37,49 @@ def test_an_array_that_would_be_given_back_twice_is_refused():
         probe_kernels.twice_given_back(np.ones(2))
 
 
+LOOPS = """
+from carom.compiled import kernel
+
+
+@kernel()
+def take_away(x, y, factor):
+    for i in range(x.size):
+        x[i] -= factor * y[i]
+
+
+@kernel()
+def one_by_one(x, y, factor):
+    take_away(x, y, factor)
+
+
+@kernel(vectorised=True)
+def several_at_once(x, y, factor):
+    take_away(x, y, factor)
+"""
+
+
+def test_loops_that_take_several_numbers_at_once_give_the_same_bits(tmp_path):
+    path = tmp_path / "loops_kernels.py"
+    path.write_text(LOOPS)
+    spec = importlib.util.spec_from_file_location("loops_kernels", path)
+    loops = importlib.util.module_from_spec(spec)
+    sys.modules["loops_kernels"] = loops
+    try:
+        spec.loader.exec_module(loops)
+        x, y = np.random.default_rng(0).normal(size=(2, 101))
+        one, several = x.copy(), x.copy()
+        loops.one_by_one(one, y, 1.0 / 3.0)
+        loops.several_at_once(several, y, 1.0 / 3.0)
+        assert one.tobytes() == several.tobytes() != x.tobytes()
+        wide = [
+            "x double>" in "".join(made.entry.inspect_llvm().values())
+            for made in (loops.one_by_one, loops.several_at_once)
+        ]
+        assert wide == [False, True]
+    finally:
+        del sys.modules["loops_kernels"]
+
+
 def test_a_run_leaves_no_memory_behind():
     _nrt_python.memsys_enable_stats()
     material = carom.Material(0.5, 0.4)
