@@ -21,7 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 KEPT = (".nbi", ".nbc")
-HERE = ROOT / "face" / "shipped_kernels"
+SHIPPED = "shipped_kernels"
 
 
 def main() -> None:
@@ -34,14 +34,11 @@ def main() -> None:
     parser.add_argument("--starts", default="", help="code to run instead of what `carom warm` compiles")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as aside:
-        print(made_wheel(Path(aside), options.kinds.split(","), options.out, options.starts))
-        if options.here:
-            shutil.rmtree(HERE, ignore_errors=True)
-            shutil.copytree(Path(aside) / "site" / "carom" / HERE.name, HERE)
+        print(made_wheel(Path(aside), options.kinds.split(","), options.out, options.starts, options.here))
 
 
-def made_wheel(aside: Path, kinds: list[str], out: Path, starts: str) -> Path:
-    """The wheel, made in a folder aside."""
+def made_wheel(aside: Path, kinds: list[str], out: Path, starts: str, here: bool) -> Path:
+    """The wheel, made in a folder aside; its kernels also `here`."""
     pip = [sys.executable, "-m", "pip"]
     subprocess.run([*pip, "wheel", "-q", "--no-deps", "-w", aside, ROOT], check=True)
     (plain,) = aside.glob("*.whl")
@@ -49,6 +46,9 @@ def made_wheel(aside: Path, kinds: list[str], out: Path, starts: str) -> Path:
     subprocess.run([*pip, "install", "-q", "--no-deps", "--target", package.parent, plain], check=True)
     for kind in kinds:
         _compile(package, kind, starts)
+    if here:
+        shutil.rmtree(ROOT / "face" / SHIPPED, ignore_errors=True)
+        shutil.copytree(package / SHIPPED, ROOT / "face" / SHIPPED)
     out.mkdir(parents=True, exist_ok=True)
     name = f"{plain.name.removesuffix('-py3-none-any.whl')}-{_tag()}.whl"
     return _packed(plain, package.parent, out / name)
@@ -67,7 +67,7 @@ def _compile(package: Path, kind: str, starts: str) -> None:
     subprocess.run([sys.executable, *work], check=True, env=environment | settings, cwd=package.parent)
     for file in sorted(package.rglob("__pycache__/*")):
         if file.suffix in KEPT:
-            place = package / "shipped_kernels" / kind / file.relative_to(package).parent.parent / file.name
+            place = package / SHIPPED / kind / file.relative_to(package).parent.parent / file.name
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.move(file, place)
 
@@ -91,7 +91,7 @@ def _packed(plain: Path, site: Path, result: Path) -> Path:
                 content = content.replace(b"Tag: py3-none-any", f"Tag: {_tag()}".encode())
             if name != record:
                 add(name, content)
-        for file in sorted((site / "carom" / "shipped_kernels").rglob("*")):
+        for file in sorted((site / "carom" / SHIPPED).rglob("*")):
             if file.is_file():
                 add(file.relative_to(site).as_posix(), file.read_bytes())
         new.writestr(record, "\n".join([*lines, f"{record},,", ""]))

@@ -80,15 +80,20 @@ def tell_stiff(world, island):
     they part and touch again, would be an impact each step.
     """
     w, e = header(world), islands(world)[island]
-    most = MOST_SHORT if e.bodies > 1 and not at_limit(world, island) else MOST_SHORT_ALONE
+    most = MOST_SHORT if e.bodies > 1 else MOST_SHORT_ALONE
     if e.implicit == 0 and (e.short < most or w.longest_implicit_step == 0.0 or w.fixed_step > 0.0):
         return False
     may = e.bodies > 1 or is_wedged(world, island)
     row = e.contact
     while row >= 0:
         c = contacts(world)[row]
-        may = may and (c.feature[0] == LIMIT or may_be_near(world, c))
+        if c.feature[0] == LIMIT:
+            most = MOST_SHORT_ALONE
+        else:
+            may = may and may_be_near(world, c)
         row = c.fellow
+    if e.implicit == 0 and e.short < most:
+        return False
     if not may:
         e.implicit = 0
         return False
@@ -96,17 +101,6 @@ def tell_stiff(world, island):
     if begins:
         e.implicit, e.short = IMPLICIT_AT_ONCE, most - SHORT_AGAIN
     return begins
-
-
-@kernel()
-def at_limit(world, island):
-    """Whether a joint of an island is held at its limit."""
-    row = islands(world)[island].contact
-    while row >= 0:
-        if contacts(world)[row].feature[0] == LIMIT:
-            return True
-        row = contacts(world)[row].fellow
-    return False
 
 
 @kernel()

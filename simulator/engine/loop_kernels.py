@@ -390,7 +390,7 @@ def take_impulses(world):
 
 @kernel()
 def strike(world):
-    """Take the impulses of the law, or say that it failed; or found none for what hardly approaches."""
+    """Take the impulses of the law, or say that it failed, or has none for what hardly approaches."""
     w = header(world)
     note, w.asked = w.asked, 0
     verdict = judge_impulses(world, slow_speed(world))

@@ -12,12 +12,16 @@ from numba.core.runtime import _nrt_python, rtsys
 
 import carom
 
-_SPEC = importlib.util.spec_from_file_location("probe_kernels", Path(__file__).with_name("probe_kernels.py"))
-probe_kernels = importlib.util.module_from_spec(_SPEC)
-sys.modules["probe_kernels"] = (
-    probe_kernels  # where kept kernels look for their module when they are read again
-)
-_SPEC.loader.exec_module(probe_kernels)
+
+def kernels_at(path):
+    """The module of a file of kernels, where kept kernels look for it when they are read again."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = sys.modules[path.stem] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+probe_kernels = kernels_at(Path(__file__).with_name("probe_kernels.py"))
 
 
 def test_arrays_on_the_stack_are_arrays():
@@ -61,23 +65,17 @@ def several_at_once(x, y, factor):
 def test_loops_that_take_several_numbers_at_once_give_the_same_bits(tmp_path):
     path = tmp_path / "loops_kernels.py"
     path.write_text(LOOPS)
-    spec = importlib.util.spec_from_file_location("loops_kernels", path)
-    loops = importlib.util.module_from_spec(spec)
-    sys.modules["loops_kernels"] = loops
-    try:
-        spec.loader.exec_module(loops)
-        x, y = np.random.default_rng(0).normal(size=(2, 101))
-        one, several = x.copy(), x.copy()
-        loops.one_by_one(one, y, 1.0 / 3.0)
-        loops.several_at_once(several, y, 1.0 / 3.0)
-        assert one.tobytes() == several.tobytes() != x.tobytes()
-        wide = [
-            "x double>" in "".join(made.entry.inspect_llvm().values())
-            for made in (loops.one_by_one, loops.several_at_once)
-        ]
-        assert wide == [False, True]
-    finally:
-        del sys.modules["loops_kernels"]
+    loops = kernels_at(path)
+    x, y = np.random.default_rng(0).normal(size=(2, 101))
+    one, several = x.copy(), x.copy()
+    loops.one_by_one(one, y, 1.0 / 3.0)
+    loops.several_at_once(several, y, 1.0 / 3.0)
+    assert one.tobytes() == several.tobytes() != x.tobytes()
+    wide = [
+        "x double>" in "".join(made.entry.inspect_llvm().values())
+        for made in (loops.one_by_one, loops.several_at_once)
+    ]
+    assert wide == [False, True]
 
 
 def test_a_run_leaves_no_memory_behind():
